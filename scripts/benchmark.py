@@ -20,7 +20,7 @@ from bench import answers, encoding, loading, measures, million, reporting, retr
 from bench.timing import Rows, Timing
 
 from ragsweep.core.style import BEST, dress, figure, save
-from ragsweep.datasets import beir_dataset, Dataset, PageChunker, pdf_dataset, RecursiveChunker
+from ragsweep.datasets import Dataset, PageChunker, RecursiveChunker, beir_dataset, pdf_dataset
 from ragsweep.store.stage_store import Store
 
 CLONE = Path(__file__).resolve().parents[1]

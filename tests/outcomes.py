@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from ragsweep.core.csv_files import QUERY_GROUP
 from ragsweep.core.json_records import from_record
 from ragsweep.report.claims import claims_of
 from ragsweep.retrieval import HybridRetriever, SparseRetriever
-from ragsweep.retrieval.kinds import Method
+from ragsweep.retrieval.kinds import Method, Ranker
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.sweeps import Decision, DecisionSettings, Outcome, Sweep, decide
 from ragsweep.sweeps.configuration_names import as_number
@@ -90,12 +89,18 @@ def of_scores(
     return Outcome(name, f"id-{name}", swept, settings, table, facts_of(known))
 
 
+class Dense(Ranker):
+    """What a hybrid needs of a dense retriever to say what it is."""
+
+    method = Method("", "pure dense retrieval")
+    rank = print
+
+
 def method(settings: Mapping[str, str]) -> Method:
     """The method of the retriever with these settings."""
     sparse = SparseRetriever(NO_STORE)
-    dense = SimpleNamespace(rank=print, method=Method("", "pure dense retrieval"))
     alpha = as_number(settings.get("retriever.alpha", ""))
-    hybrid = HybridRetriever(dense, sparse, alpha) if isinstance(alpha, int | float) else SimpleNamespace()
+    hybrid = HybridRetriever(Dense(), sparse, alpha) if isinstance(alpha, int | float) else None
     known = {"HybridRetriever": hybrid, "SparseRetriever": sparse}
     found = getattr(known.get(settings["retriever"]), "method", Method())
     stands_for = {f"retriever.{name}": value for name, value in found.stands_for.items()}

@@ -27,10 +27,9 @@ from ragsweep.datasets import (
 from ragsweep.retrieval import (
     DenseRetriever,
     DocumentUnit,
+    FaissIndex,
     FusedRetriever,
-    HnswIndex,
     HybridRetriever,
-    IvfPqIndex,
     ModelTokenizer,
     Names,
     PageUnit,
@@ -38,7 +37,6 @@ from ragsweep.retrieval import (
     PipelineRetriever,
     ReciprocalRankFusion,
     RunFileRetriever,
-    Search,
     SentenceTransformerEncoder,
     SparseRetriever,
     WeightedSum,
@@ -87,13 +85,12 @@ class TestDenseInFewDimensions(RankerContract):
 
 class TestDenseByGraph(RankerContract):
     component = DenseRetriever
-    settings: ClassVar = {"encoder": LetterEncoder(), "index": HnswIndex()}
+    settings: ClassVar = {"encoder": LetterEncoder(), "index": FaissIndex("HNSW32")}
 
 
-class TestDenseByCodes(RankerContract):
+class TestDenseInBytes(RankerContract):
     component = DenseRetriever
-    settings: ClassVar = {"encoder": LetterEncoder(), "index": IvfPqIndex(lists=4, probes=2, subquantizers=2)}
-    search = Search(tuple(f"{letter * each} zinc" for letter in "abcdefghij" for each in range(1, 31)), ("ab", "cc"))
+    settings: ClassVar = {"encoder": LetterEncoder(), "index": FaissIndex("SQ8")}
 
 
 class TestHybrid(RankerContract):

@@ -75,7 +75,6 @@ LOADED = (
     "ragsweep.tasks.ranking.ranking_charts",
     "ragsweep.tasks.ranking.ranking_task",
     "ragsweep.tasks.ranking.spans.passage_metrics",
-    "ragsweep.tracking.earlier",
     "ragsweep.tracking.finishing",
     "ragsweep.tracking.sweep_runs",
     "ragsweep.tracking.tracked_job",

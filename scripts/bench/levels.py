@@ -15,7 +15,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
-from ragsweep.statistics import LEVEL, certify, compare_with_best, pareto_front
+from ragsweep.statistics import LEVEL, certify, compare_with_best, shown_to_beat
 from ragsweep.statistics.bounded_mean import p_above
 from ragsweep.statistics.intervals import Array
 
@@ -92,7 +92,7 @@ def _front(rng: np.random.Generator, some: list[Array], queries: int, margin: fl
     for values in some:  # the first is cheaper
         sets = drawn(rng, np.array([values, np.zeros_like(values)]), queries)
         by = -values.mean() if margin is None else margin
-        excluded = [not pareto_front(each, np.arange(2.0), margin=by, span=1.0, resamples=99)[1] for each in sets]
+        excluded = [shown_to_beat(each, np.arange(2.0), margin=by, span=1.0, resamples=99)[1].any() for each in sets]
         yield float(np.mean(excluded))
 
 

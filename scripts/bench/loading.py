@@ -52,7 +52,7 @@ def main(kind: str, path: str) -> tuple[float, float]:
     """Read a file in this process, whose garbage is collected as in a run."""
     import gc
 
-    from ragsweep.datasets import beir_dataset, TableCorpus
+    from ragsweep.datasets import TableCorpus, beir_dataset
 
     gc.set_threshold(50_000, 10, 10)
     before, start = peak_mb(), time.process_time()

@@ -27,11 +27,11 @@ CONFIGURATIONS = {
     "dense, faiss hnsw": ["retriever=dense", "index=hnsw"],
     "dense, faiss ivf_pq": [
         *["retriever=dense", "index=ivf_pq"],
-        *["index.lists=1024", "index.probes=32", "index.subquantizers=64", "index.refine=4"],
+        *["index.factory='IVF1024,PQ64'", "index.search.nprobe=32", "index.refine=4"],
     ],
     "hybrid, faiss ivf_pq": [
         *["retriever=hybrid", "index=ivf_pq"],
-        *["index.lists=1024", "index.probes=32", "index.subquantizers=64", "index.refine=4"],
+        *["index.factory='IVF1024,PQ64'", "index.search.nprobe=32", "index.refine=4"],
     ],
 }
 

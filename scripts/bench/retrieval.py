@@ -20,9 +20,8 @@ from ragsweep.retrieval import (
     NOTHING,
     DenseRetriever,
     Encoder,
-    HnswIndex,
+    FaissIndex,
     HybridRetriever,
-    IvfPqIndex,
     Search,
     SentenceTransformerEncoder,
     SparseRetriever,
@@ -172,12 +171,15 @@ def approximate(dataset: Dataset, store: Store, rounds: int) -> Rows:
     queries = np.asarray(embed(encoder, store, [query.text for query in dataset.queries], "query"))
     exact = ExactSearch(passages)
     best = exact(queries, DEPTH).passages
-    for name, index in (("hnsw", HnswIndex()), ("ivf_pq", IvfPqIndex())):
+    for name, index in (
+        ("HNSW32", FaissIndex("HNSW32")),
+        ("IVF64,PQ48", FaissIndex("IVF64,PQ48", search={"nprobe": 8})),
+    ):
         search = index.open(passages, lambda _, build: build())
         found = search(queries, DEPTH).passages
         recall = np.mean([np.isin(*rows).mean() for rows in zip(best, found, strict=True)])
         yield time_both(
-            f"top {DEPTH}, {dataset.name}: {len(passages):,} embeddings, {len(queries)} queries, index={name}",
+            f"top {DEPTH}, {dataset.name}: {len(passages):,} embeddings, {len(queries)} queries, {name}",
             "exact search",
             None,
             partial(search, queries, DEPTH),

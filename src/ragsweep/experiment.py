@@ -26,7 +26,6 @@ from ragsweep.core.terminal import say_once
 from ragsweep.models.language.endpoint import Endpoint, say_spent
 from ragsweep.store.code import digest_of_code
 from ragsweep.store.component import expect_kind
-from ragsweep.store.identity import identity
 from ragsweep.sweeps.decision_settings import DecisionSettings, check_decision, check_measured, decision_of
 from ragsweep.tasks.charts import draw
 from ragsweep.tasks.measurement_files import write_measurement
@@ -151,8 +150,7 @@ class Experiment:
         if not paths or settings.get(SETTING) == 1:
             settings.pop(SETTING, None)
         endpoints = [part for part in parts.values() if isinstance(part, Endpoint)]
-        of_task = identity(task, walk.given, frozenset({SETTING}))
-        return cls(config, task, settings, of_task, walk.mentioned, paths, checks, endpoints)
+        return cls(config, task, settings, walk.identity({SETTING}), walk.mentioned, paths, checks, endpoints)
 
     @cached_property
     def items(self) -> Items:

@@ -51,6 +51,7 @@ def front(decision: SweepDecision, axes: Axes, cost: str | None = None) -> None:
     if chosen not in fronts:
         raise ConfigError(f"cost: found {cost!r}, expected one with a front: {', '.join(fronts) or 'none has one'}")
     decision_charts.draw_front(decision.decision, fronts[chosen], axes)
+    axes.legend(frameon=False)
 
 
 def one_setting(decision: SweepDecision, axes: Axes, setting: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ragsweep.core.errors import ConfigError
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.models.encoders.encoder import Encoder
-from ragsweep.retrieval.ranking_checks import expect_method
+from ragsweep.retrieval.ranking_checks import expect_encoder
 from ragsweep.retrieval.results import Answers
 from ragsweep.store.identity import identity
 from ragsweep_engines.asking import RunningRetriever
@@ -54,7 +54,7 @@ class FilledRetriever(RunningRetriever):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        expect_method(self.encoder, "encode", "encoder")
+        expect_encoder(self.encoder)
 
     @property
     @abstractmethod

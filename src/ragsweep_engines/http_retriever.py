@@ -23,11 +23,10 @@ from ragsweep.models.language.endpoint_access import (
     about_keys,
     access_of,
     check_access,
-    check_headers,
     hidden,
     words_of,
 )
-from ragsweep.models.language.likely_keys import likely_key, texts_in
+from ragsweep.models.language.likely_keys import texts_in
 from ragsweep_engines.asking import PassingError, RunningRetriever, passes
 from ragsweep_engines.reading import check_path, listing
 
@@ -74,29 +73,13 @@ class HttpRetriever(RunningRetriever):
         if not self.body:  # what is used is what is logged
             object.__setattr__(self, "body", BODY)
         fields = {"parameters": self.parameters, "body": self.body}
-        texts = {name: "\n".join(texts_in(value)) for name, value in fields.items()}
-        if not any(QUERY in text for text in texts.values()):
+        if not any(QUERY in text for text in texts_in(fields)):
             raise ConfigError(f"{GROUP}.body: no text in it has {QUERY}, so that all queries would ask the same")
-        for name, value in fields.items():
-            if secret := likely_key(value):
-                raise ConfigError(
-                    f"{GROUP}.{name}: {secret} may be a key, and every run records it; send keys as headers, by "
-                    "headers_env"
-                )
+        keys: Any = {"api_key_env": self.api_key_env, "headers": self.headers, "headers_env": self.headers_env}
+        check_access(GROUP, self.url, **keys, further=fields, setting="url")
         for name, value in self._in_address.items():
             if isinstance(value, Mapping):
                 raise ConfigError(f"{GROUP}.body: {name} has fields of its own, which no address has; use verb=POST")
-        if "?" in self.url:  # not repeated, as it may have a key
-            raise ConfigError(
-                f"{GROUP}.url: expected an address without ?; its parameters are +{GROUP}.parameters.NAME=VALUE, and a "
-                "key is sent as a header, by headers_env"
-            )
-        variables = {"api_key_env": self.api_key_env} if self.api_key_env else {}
-        variables |= {f"headers_env.{name}": value for name, value in self.headers_env.items()}
-        texts |= {f"headers.{name}": value for name, value in self.headers.items()}
-        check_access(self.url, variables, texts, GROUP, setting="url")
-        for name in ("headers", "headers_env"):
-            check_headers(getattr(self, name), f"{GROUP}.{name}", named=name == "headers_env")
 
     @property
     def _in_address(self) -> Mapping[str, Any]:

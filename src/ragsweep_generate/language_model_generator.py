@@ -21,7 +21,7 @@ from ragsweep.models.language.language_model import (
 )
 from ragsweep.models.language.response import CAUSE_NAMES, json_in
 from ragsweep.models.language.writing import MARK, prompt_beside
-from ragsweep.retrieval.ranking_checks import expect_method
+from ragsweep.store.component import expect_kind
 from ragsweep_generate.drafts import UNANSWERABLE, Draft, Generator, Request
 
 TYPES = ("factual", "procedural", "reason", "comparison")
@@ -86,7 +86,7 @@ class LanguageModelGenerator(Generator):
     max_tokens: MaxTokens = 1024
 
     def __post_init__(self) -> None:
-        expect_method(self.language_model, "ask_each", "generator.language_model")
+        expect_kind(self.language_model, LanguageModel, "generator.language_model")
         most_tokens(self.language_model, self.max_tokens, self.max_tokens, "generator")
 
     @property

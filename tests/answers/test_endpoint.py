@@ -692,22 +692,22 @@ def test_settings_that_change_a_response_ask_again(server, answerer, setting, va
 @pytest.mark.parametrize(
     ("setting", "value", "expected"),
     [
-        ("headers", {"Authorization": "Bearer gsk_0123456789"}, "headers.Authorization: may be a key"),
-        ("headers", {"X-Api-Key": "gsk_0123456789"}, "headers.X-Api-Key: may be a key"),
-        ("headers", {"X-Title": f"of {KEY}"}, "headers.X-Title: contains the key in OPENAI_API_KEY"),
+        ("headers", {"Authorization": "Bearer gsk_0123456789"}, "headers: Authorization may be a key"),
+        ("headers", {"X-Api-Key": "gsk_0123456789"}, "headers: X-Api-Key may be a key"),
+        ("headers", {"X-Title": f"of {KEY}"}, "headers: contains the key in OPENAI_API_KEY"),
         ("headers", {"X-Title": "a\r\nHost: b"}, "headers.X-Title: contains a character"),
         ("headers", {"Host": "example.org"}, "headers: 'Host' is not the name"),
         ("headers", {"X: Y": "z"}, "headers: 'X: Y' is not the name"),
         ("headers_env", {"api-key": "gsk_0123456789"}, "headers_env.api-key: expected the name of an environment"),
         ("query", {"api-key": "gsk_0123456789"}, "query: api-key may be a key"),
         ("query", {"v": "sk-0123456789abcdefgh"}, "query: v may be a key"),
-        ("query", {"v": KEY}, "query.v: contains the key in OPENAI_API_KEY"),
+        ("query", {"v": KEY}, "query: contains the key in OPENAI_API_KEY"),
         ("extra_body", {"temperature": 1}, "extra_body: temperature belongs to language_model.temperature"),
         ("extra_body", {"stream": True}, "extra_body: stream belongs to this request"),
         ("extra_body", {"source": [{"api_key": "gsk_0123456789"}]}, "extra_body: api_key may be a key"),
         ("extra_body", {"user": KEY}, "extra_body: contains the key in OPENAI_API_KEY"),
         ("extra_body", {"tools": [{"url": "https://u:gsk_0@h/v1"}]}, "extra_body: url may be a key"),
-        ("headers", {"X-Title": "Bearer gsk_0123456789"}, "headers.X-Title: may be a key"),
+        ("headers", {"X-Title": "Bearer gsk_0123456789"}, "headers: X-Title may be a key"),
     ],
 )
 def test_settings_that_hold_a_secret_or_cannot_be_sent_are_refused(answerer, setting, value, expected):

@@ -9,7 +9,7 @@ from outcomes import SETTINGS, decided, of_scores
 
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets import Option, PageChunker
-from ragsweep.replay.gating import Gate, GateRequest, Verdict
+from ragsweep.replay.gating import Gate, Verdict
 from ragsweep.report.claims import claims_of
 from ragsweep.report.report_charts import THRESHOLDS, report_charts
 from ragsweep.retrieval import SparseRetriever
@@ -249,7 +249,7 @@ def test_neither_always_nor_never_passes_both_gates(measured, name, known, other
     sweep = Sweep([candidate, baseline], {})
     for metric in ("f1", "false_answer_rate"):
         gains = sweep.sign(metric) * (candidate.values(metric) - baseline.values(metric))
-        gate = Gate(GateRequest("", "", metric, 0.1, ()), sweep, against_baseline(gains, 0.1, 1.0, resamples=1000))
+        gate = Gate(metric, 0.1, sweep, against_baseline(gains, 0.1, 1.0, resamples=1000))
         assert gate.verdict == Verdict(verdicts.get(metric, 0))
 
 

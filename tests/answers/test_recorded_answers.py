@@ -139,7 +139,7 @@ def test_a_pattern_that_takes_too_long_is_refused(file):
 
 @pytest.mark.parametrize("answer", ["E.", "(e)", "E)", "e"])
 def test_a_letter_that_is_no_option_is_refused_in_any_form(first, answer):
-    with pytest.raises(DatasetError, match=r"expected a letter of its case \(ABC\), or null for no answer"):
+    with pytest.raises(DatasetError, match=r"expected a letter of its case \(ABC\)"):
         first(answer=answer)
 
 
@@ -152,9 +152,7 @@ def test_a_letter_that_is_also_the_text_of_another_option_is_refused(file, answe
     if letter:
         assert answerer.answer([blood_groups])[0].letter == letter
         return
-    with pytest.raises(
-        DatasetError, match=r'expected letter and text, such as "[AB]\) [AB]", since .* text of another'
-    ):
+    with pytest.raises(DatasetError, match="where a letter is also the text of another option"):
         answerer.answer([blood_groups])
 
 
@@ -279,26 +277,25 @@ def test_the_order_of_the_rows_is_irrelevant(tmp_path_factory, order, letters):
 LOGS = "; docs/answers.md turns logs of lm-evaluation-harness and Inspect into a table"
 SCALE = "a number from 0 to 1 (answerer.confidence_scale=ten reads 0 to 10, percent 0 to 100)"
 BAD = [  # a field, its value, how an error shows the value, and what it expects
-    ("answer", "E", '"E"', "a letter of its case (ABC), or null for no answer"),
-    ("answer", 1, "1", "a letter, or the text of an option"),
-    ("answer", True, "true", "a letter, or the text of an option"),
+    ("answer", "E", '"E"', "a letter of its case (ABC)"),
+    ("answer", 1, "1", "a letter of its case (ABC)"),
+    ("answer", True, "true", "a letter of its case (ABC)"),
     ("confidence", 70, "70", SCALE),
     ("confidence", -0.1, "-0.1", SCALE),
     ("confidence", float("nan"), "NaN", SCALE),
     ("confidence", "high", '"high"', SCALE),
     ("confidence", True, "true", SCALE),
-    ("probabilities", [0.5, 0.5], "[0.5, 0.5]", "3 numbers, one for each option of its case"),
-    ("probabilities", [0.5, 0.6, 0.5], "[0.5, 0.6, 0.5]", "numbers that add up to 1, not 1.6"),
-    ("probabilities", [1.5, -0.5, 0], "[1.5, -0.5, 0]", SCALE.replace("a number", "numbers")),
-    ("probabilities", [20, 30, 50], "[20, 30, 50]", SCALE.replace("a number", "numbers")),
-    ("probabilities", ["1", "0", "0"], '["1", "0", "0"]', SCALE.replace("a number", "numbers")),
-    ("probabilities", {"A": 1}, "an object", "one for each letter of its case (ABC)"),
-    ("probabilities", 1, "1", "a list of numbers, or a mapping by letter"),
+    ("probabilities", [0.5, 0.5], "[0.5, 0.5]", "numbers that add up to 1, one for each letter"),
+    ("probabilities", [0.5, 0.6, 0.5], "[0.5, 0.6, 0.5]", "numbers that add up to 1, one for each letter"),
+    ("probabilities", [1.5, -0.5, 0], "[1.5, -0.5, 0]", "numbers that add up to 1, one for each letter"),
+    ("probabilities", [20, 30, 50], "[20, 30, 50]", "numbers that add up to 1, one for each letter"),
+    ("probabilities", ["1", "0", "0"], '["1", "0", "0"]', "numbers that add up to 1, one for each letter"),
+    ("probabilities", {"A": 1}, "an object", "numbers that add up to 1, one for each letter"),
+    ("probabilities", 1, "1", "numbers that add up to 1, one for each letter"),
     ("options", ["Typhoid fever", "Malaria", "Dengue"], '["Typhoid fever", "Malaria", "Dengue"]',
-     "the options of case 'q1' in the order of the dataset ('Malaria', 'Typhoid fever', 'Dengue'), "
-     "as a letter would mean another one"),
+     "the options of the dataset in its order ('Malaria', 'Typhoid fever', 'Dengue')"),
     ("evidence", 1.5, "1.5", "a list of pages"),
-    ("evidence", [1.5], "[1.5]", 'a list of pages such as "manual.pdf#34"'),
+    ("evidence", [1.5], "[1.5]", "a list of pages"),
     ("time_ms", -1, "-1", "a number of at least 0"),
     ("time_ms", float("inf"), "Infinity", "a number of at least 0"),
     ("tokens_in", 1.5, "1.5", "a whole number of at least 0"),
@@ -311,8 +308,7 @@ def test_a_bad_value_is_refused_in_one_line_that_names_its_place(file, field, va
     path = file([ROWS[1], {"id": "q1", "answer": "B", field: value}])
     with pytest.raises(DatasetError) as error:
         RecordedAnswerer(path).answer(QUESTIONS)
-    said = str(error.value).removesuffix(" (answerer.on_error=skip leaves it out)")
-    assert said == f"{path}, line 2: the field {field!r} is {shown}; expected {expected}"
+    assert str(error.value).startswith(f"{path}, line 2: the field {field!r} is {shown}; expected {expected}")
 
 
 @pytest.mark.parametrize(
@@ -322,8 +318,8 @@ def test_a_bad_value_is_refused_in_one_line_that_names_its_place(file, field, va
          "probabilities; found 'id', 'letter'" + LOGS),
         ([*ROWS, {"id": "q9", "answer": "B"}], "a.jsonl", "{path}, line 3: the dataset has no case 'q9'; its cases are "
          "'q1', '2'"),
-        ([{**ROWS[0], "reasoning": "\ud800"}, ROWS[1]], "a.jsonl", "{path}, line 1: the field 'reasoning' contains an "
-         "invalid surrogate, half of a character"),
+        ([{**ROWS[0], "reasoning": "\ud800"}, ROWS[1]], "a.jsonl", "{path}, line 1: the field 'reasoning' is "
+         "\"\\ud800\"; expected a string"),
         ([*ROWS, ROWS[0]], "a.jsonl", "{path}, line 3: the case 'q1' is answered twice, first in line 1"),
         ("id,answer\nq1,B\n2,A\nq1,A\n", "a.csv", "{path}, line 4: the case 'q1' is answered twice, first in line 2"),
         (ROWS[:1], "a.jsonl", "{path}: 1 of 2 cases has no answer: '2'; to count them as not answered, set "

@@ -1,6 +1,7 @@
 """Whole runs on servers that behave as public ones do: what is read of them, and what is said where they refuse."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -160,7 +161,7 @@ def test_a_run_without_usable_responses_has_failed_with_the_cause(application):
     assert found.returncode == 1
     [run] = application.runs()
     assert run.info.status == "FAILED"
-    assert "10 cut off" in run.data.tags["error"]
+    assert re.search(r"1\d cut off", run.data.tags["error"])  # ten, and those that were on their way
     assert "Traceback" not in found.stderr
     assert len(server.requests) <= 10 + 8
 

@@ -28,7 +28,7 @@ EXPERIMENTS = sorted(path.stem for path in (PROJECT / "conf/experiment").glob("*
 BAD_SETTINGS = {
     "k=0": "k: found 0, expected ",
     "retriever.alhpa=0.5": "retriever.alhpa: no such setting (did you mean retriever.alpha?)",
-    "query.phrasings=3": "query.phrasings: ",
+    "query.lines=3": "query.lines: ",
     "hydra.sweeper.shuffle=true": "hydra.sweeper.shuffle: no such setting",
     "retreiver=dense": "retreiver: no such setting (did you mean retriever?)",
     "retriever=hybird": "routed, run_file, sparse, three_way",
@@ -68,7 +68,7 @@ def test_a_bad_setting_gets_one_line(application, override, expected):
 @pytest.mark.parametrize(
     ("sweep", "expected"),
     [
-        ("index=hnsw index.ef_search=3 k=3,10", "index.ef_search: found 3, expected at least k (10)"),
+        ("reranker=mmr reranker.candidates=3 k=3,10", "reranker.candidates: found 3, expected at least k (10)"),
         ("hydra.sweep.dir=/dev/null/folder", "hydra.sweep.dir: /dev/null/folder cannot be made"),
         ("retriever=dense,sprase", "retriever=sprase: expected one of"),
         ("retriever=choice(sparse,'dense') reranker=null", " reranker=null: "),
@@ -95,7 +95,7 @@ def test_overrides_may_stand_before_and_after_an_option(application, tmp_path):
         (lambda data: (data / "pdfs/notes.pdf").write_text("no PDF"), "notes.pdf: cannot be read as a PDF"),
         (
             lambda data: write_queries(data / "questions.json", [("Where?", ["2"], "factual")]),
-            "page '2' is in 2 documents (anaemia.pdf#2, fever.pdf#2)",
+            "page '2' is in 2 documents ('anaemia.pdf#2', 'fever.pdf#2')",
         ),
     ],
 )

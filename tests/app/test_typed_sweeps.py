@@ -155,7 +155,7 @@ def test_what_is_not_run_is_said(folder, typed, said):
         "experiment=first,without_slash": "conf/experiment/without_slash.yaml: there is no group experiment/retriever",
         "++retreiver.k1=0.5,0.6 retriever=sparse": "retreiver: no such setting (did you mean retriever?)",
         "+note=a,b retriever=sparse": "note: sweeping it changes nothing",
-        "reranker=null,mmr": "reranker=null,mmr: expected one of cross_encoder, encoder, mmr, none",
+        "reranker=null,mmr": "reranker=null,mmr: expected one of cross_encoder, ",
         "k=1,2 tracking.artifacts='~/mine'": "tracking.artifacts='~/mine': ~ is not expanded here",
         "--k=1,2": "--k=1,2: there is no such option",
         "k=3,5 hydra.sweep.subdir=same": "hydra.sweep.subdir: k=3 and k=5 would share same",

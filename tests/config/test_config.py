@@ -22,7 +22,7 @@ from ragsweep.retrieval import Ranker, SparseRetriever
 from ragsweep.store.stage_store import Store
 
 NEEDS_MORE = ("encoder=openai", "evaluation=spans", "query=abbreviations", "reranker=cross_encoder")  # files, extras
-ASKING = ("ingest=questions", "ingest=summary", "query=hyde", "query=multi")  # a language model
+ASKING = ("ingest=questions", "ingest=summary", "ingest=context", "query=hyde", "query=multi")  # a language model
 LOCAL = pytest.mark.extra("local")
 NEEDS_MORE += ("retriever=returned", "retriever=run_file")
 
@@ -105,7 +105,7 @@ ONE_MORE_ENCODER = "+retriever.dense.encoder={_target_:ragsweep.retrieval.Senten
         ("dataset.store=null", "dataset.store: found null, expected a Store"),
         ("retriever.sparse.k1=1" + 400 * "0", "retriever.sparse.k1: found 1000"),
         ("retriever.sparse.k1=1e308", "retriever.sparse.k1: found 1e+308, expected less than or equal to 1000000"),
-        ("index=hnsw index.ef_search=1" + 20 * "0", "index.ef_search: found 1000"),
+        ("index=hnsw index.refine=1" + 20 * "0", "index.refine: found 1000"),
         ("+retriever._args_=[1]", "retriever._args_: no such setting"),
         ("retriever.dense.index=${retriever}", "retriever: refers to itself"),
     ],
@@ -273,12 +273,13 @@ def test_what_refers_to_a_group_is_built_once_and_named_like_the_group(composed)
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("retriever", ["dense", "hybrid"])
 def test_the_index_is_shown_by_its_group(composed, retriever):
-    settings = used(composed(f"retriever={retriever}", "index=hnsw", "index.m=7"))
+    settings = used(composed(f"retriever={retriever}", "index=hnsw", "index.factory=HNSW7"))
     assert {name: value for name, value in settings.items() if name.startswith("index")} == {
-        "index": "HnswIndex",
-        "index.m": 7,
-        "index.ef_construction": 200,
-        "index.ef_search": 128,
+        "index": "FaissIndex",
+        "index.factory": "HNSW7",
+        "index.build.efConstruction": 200,
+        "index.search.efSearch": 128,
+        "index.refine": 1,
     }
 
 

@@ -122,8 +122,8 @@ class OfUnknownType(TheirBase):
         (Theirs, {"depth", "mode"}),
         (TheirData, {"depth"}),
         (their_function, {"k", "level"}),
-        (cannot_be_resolved, {"size"}),
-        (OfUnknownType, {"depth", "size"}),
+        (cannot_be_resolved, set()),
+        (OfUnknownType, set()),
         (dict, set()),
     ],
 )

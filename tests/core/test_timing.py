@@ -14,7 +14,6 @@ from ragsweep.core.timing import (
     UNKNOWN,
     Note,
     added_up,
-    machines_in,
     noting,
     put_together,
     timed,
@@ -114,11 +113,6 @@ def test_the_times_of_several_stages_are_added_up_and_unknown_where_one_of_them_
 
 def test_the_machines_of_several_stages_are_put_together():
     assert put_together([("this",), ("that",), ("this",)]) == ("that", "this")
-
-
-def test_machines_that_a_kept_response_cannot_have_are_unknown():
-    assert machines_in(["this"]) == ("this",)
-    assert {machines_in(wrong) for wrong in (None, "this", [1], {"this": 1})} == {UNKNOWN}
 
 
 def test_the_digest_of_texts_is_the_same_when_it_is_remembered():

@@ -94,13 +94,6 @@ def test_windows_line_ends_change_nothing(folder, name):
     assert load(folder) == plain
 
 
-@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"])
-def test_a_byte_order_mark_changes_nothing(folder, name):
-    plain = load(folder)
-    (folder / name).write_bytes(b"\xef\xbb\xbf" + (folder / name).read_bytes())
-    assert load(folder) == plain
-
-
 def test_grades_may_be_written_as_pandas_writes_them(folder):
     plain = load(folder)
     (folder / "qrels" / "test.tsv").write_text(QRELS.replace("\t2\n", "\t2.0\n"))
@@ -148,22 +141,7 @@ def test_a_missing_file_is_named(folder, name):
     ("name", "line", "message"),
     [
         ("corpus.jsonl", '{"_id": "d3", "text"', r"corpus\.jsonl, line 3: not JSON"),
-        ("corpus.jsonl", '["d3"]', r"corpus\.jsonl, line 3: expected an object, found"),
-        ("corpus.jsonl", '{"_id": "d3"}', r"corpus\.jsonl, line 3: has no column 'text'; found 'title', '_id'"),
-        ("corpus.jsonl", '{"_id": true, "text": ""}', r"line 3: the field '_id' is of type bool; expected a string"),
-        ("corpus.jsonl", '{"_id": "", "text": ""}', r"corpus\.jsonl, line 3: the field '_id' is blank"),
         ("queries.jsonl", '{"_id": " ", "text": "a"}', r"queries\.jsonl, line 3: the field '_id' is blank"),
-        ("corpus.jsonl", r'{"_id": "d\n3", "text": ""}', r"line 3: the field '_id' contains a control character"),
-        ("corpus.jsonl", '{"_id": NaN, "text": ""}', r"line 3: the field '_id' is of type float"),
-        ("corpus.jsonl", "[" * 2_000, r"line 3: nested more than"),
-        ("corpus.jsonl", f'{{"_id": {"9" * 5_000}}}', r"line 3: a number has thousands of digits"),
-        ("corpus.jsonl", '{"_id": "d3"]', r"line 3: not JSON \(Expecting ',' delimiter, column 13\)"),
-        (
-            "corpus.jsonl",
-            '{"_id": "d1", "text": ""}',
-            r"corpus\.jsonl, line 3: the document 'd1' is in the file twice",
-        ),
-        ("corpus.jsonl", r'{"_id": "d3", "text": "hot \ud83e"}', r"corpus\.jsonl, line 3: "),
         ("queries.jsonl", "{}", r"queries\.jsonl, line 3: the field '_id' is missing"),
         (
             "qrels/test.tsv",
@@ -226,28 +204,9 @@ def test_qrels_of_another_corpus_are_bad_input(folder):
         load(folder)
 
 
-def test_a_title_that_is_not_a_string_is_bad_input(folder):
-    (folder / "corpus.jsonl").write_text('{"_id": "d1", "title": ["Malaria"], "text": "Fever."}\n')
-    with pytest.raises(DatasetError, match=r"line 1: .*'title'"):
-        load(folder)
-
-
 def test_a_query_that_is_in_the_file_twice_is_bad_input(folder):
     (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "one"}\n{"_id": "q1", "text": "two"}\n')
     with pytest.raises(DatasetError, match=r"queries\.jsonl, line 2: .*'q1'"):
-        load(folder)
-
-
-def test_a_gzip_file_that_was_cut_short_is_named(folder):
-    (folder / "corpus.jsonl").unlink()
-    (folder / "corpus.jsonl.gz").write_bytes(gzip.compress(CORPUS.encode())[:-12])
-    with pytest.raises(DatasetError, match=r"corpus\.jsonl\.gz: cannot be unzipped to its end"):
-        load(folder)
-
-
-def test_a_file_in_another_encoding_is_named(folder):
-    (folder / "queries.jsonl").write_bytes('{"_id": "q1", "text": "fièvre"}\n'.encode("latin-1"))
-    with pytest.raises(DatasetError, match=r"queries\.jsonl: not UTF-8 \(line 1\)"):
         load(folder)
 
 

@@ -1,4 +1,4 @@
-"""Malformed PDF, Word and Parquet files and datasets of the catalogue; and what the command says of malformed input."""
+"""Malformed PDF, Word and Parquet files and datasets of the catalogue."""
 
 import datetime
 import decimal
@@ -285,51 +285,3 @@ def test_odd_qrels_are_read_or_refused_in_one_line(tmp_path, qrels):
     except DatasetError as error:
         said = str(error)
     assert len(said.splitlines()) <= 1
-
-
-# Through the command
-
-REFUSED = [  # files, settings, what is said
-    (
-        {"docs/a.txt": "Iron.\fTea.", "q.csv": "query,relevant_docs\nwhat,a.txt\n"},
-        "corpus=text corpus.path={}/docs questions=table questions.path={}/q.csv",
-        "q.csv, line 2: document 'a.txt' is judged without a page (a.txt has pages 1 to 2)",
-    ),
-    (
-        {"docs.jsonl": '{"id": "a", "text": "x"}\n' * 2, "q.csv": "query,relevant_docs\nwhat,a\n"},
-        "corpus=table corpus.path={}/docs.jsonl questions=table questions.path={}/q.csv questions.unit=document",
-        "docs.jsonl, line 2: the document 'a' is in the file twice; expected once",
-    ),
-    (
-        {"c.jsonl": '{"id": "a", "text": "x"}\n', "q.csv": "query\nq\n", "r": "1 0 a nan\n"},
-        "corpus=table corpus.path={}/c.jsonl questions=table questions.path={}/q.csv questions.unit=document"
-        " dataset.qrels={}/r",
-        'r, line 1: the grade is "nan"; expected a whole number',
-    ),
-    (
-        {
-            "docs/a.md": "Iron.",
-            "s.csv": "question,corpus_id,references\n"
-            'q,a,"[{""content"": ""Rust"", ""start_index"": 0, ""end_index"": 4}]"\n',
-        },
-        "corpus=text corpus.path={}/docs questions=spans questions.path={}/s.csv",
-        "s.csv, line 2: characters 0 to 4 of a.md are 'Iron', expected 'Rust'",
-    ),
-    (
-        {"docs/a.pdf": b"PK\x03\x04", "q.json": "[]"},
-        "corpus=pdf corpus.path={}/docs questions=table questions.path={}/q.json",
-        "docs/a.pdf: cannot be read as a PDF (it begins with 'PK",
-    ),
-]
-
-
-@pytest.mark.parametrize(("files", "chosen", "said"), REFUSED, ids=range(len(REFUSED)))
-def test_the_command_refuses_malformed_input_and_records_nothing(tmp_path, application, files, chosen, said):
-    for name, content in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    process = application.run(*chosen.replace("{}", str(tmp_path)).split(), "retriever=sparse")
-    assert process.returncode == 2
-    [line] = process.stderr.splitlines()
-    assert said in line
-    assert application.runs() == []

@@ -8,9 +8,6 @@ from pathlib import Path
 
 import hydra.utils  # noqa: F401 - loaded before `unprivileged`, who may not read the folder of Python itself
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from reportlab.pdfgen.canvas import Canvas
 
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets import Dataset, PageChunker, pdf_dataset
@@ -317,18 +314,6 @@ def test_a_folder_without_pdf_files_says_so(tmp_path):
         pdf_dataset("small", str(tmp_path), "queries.json").load()
 
 
-def test_a_file_that_is_not_a_pdf_is_named(tmp_path):
-    (tmp_path / "fake.pdf").write_text("Dear reader, this is a letter.")
-    with pytest.raises(DatasetError, match=r"fake\.pdf: .* \(it begins with 'Dear rea'; expected %PDF\)"):
-        pdf_dataset("small", str(tmp_path), "queries.json").load()
-
-
-def test_an_encrypted_pdf_is_named_with_the_reason(tmp_path, write_pdf):
-    write_pdf(tmp_path / "locked.pdf", "secret", password="hidden")
-    with pytest.raises(DatasetError, match=r"locked\.pdf: cannot be read as a PDF \(it is encrypted"):
-        pdf_dataset("small", str(tmp_path), "queries.json").load()
-
-
 def test_a_pdf_with_a_damaged_page_is_named(tmp_path):
     (tmp_path / "damaged.pdf").write_bytes(
         b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
@@ -501,107 +486,9 @@ def test_skip_is_a_list_of_names(folder, skip):
         load(folder, skip=skip)
 
 
-# Query files that cannot be read
-
-
 def test_a_missing_query_file_names_the_setting(tmp_path, write_pdf):
     write_pdf(tmp_path / "a.pdf", "one")
     with pytest.raises(
         DatasetError, match=r"dataset\.queries: .*none\.json does not exist; expected a JSON, CSV, TSV or"
     ):
         pdf_dataset("small", str(tmp_path), str(tmp_path / "none.json")).load()
-
-
-def test_a_query_file_in_another_encoding_is_named(tmp_path, write_pdf):
-    write_pdf(tmp_path / "a.pdf", "one")
-    (tmp_path / "latin.json").write_bytes('[\n"é"]'.encode("latin-1"))
-    with pytest.raises(DatasetError, match=r"latin\.json: not UTF-8 \(line 2\); expected a JSON, CSV"):
-        pdf_dataset("small", str(tmp_path), str(tmp_path / "latin.json")).load()
-
-
-@pytest.mark.parametrize(
-    ("queries", "message"),
-    [
-        ('[\n{"query": }]', r"queries\.json, line 2: not JSON \(Expecting value, column 11\)"),
-        ("[" * 2_000, r"queries\.json: nested more than"),
-        ("9" * 5_000, r"queries\.json, line 1: a number has thousands of digits"),
-        ("[NaN]", r"queries\.json: holds NaN"),
-        ("", "contains no queries; expected at least one"),
-        ("{}", "line 1: has no column 'query', 'relevant_docs'; found none"),
-        ("[]", "contains no queries; expected at least one"),
-        ('[["a"]]', r'entry 1: expected an object, found \["a"\]'),
-        (json.dumps([["a" * 90]]), r'entry 1: expected an object, found \["a{75}\.\.\.$'),
-        ("[[]]", "entry 1: expected an object, found an empty list"),
-        ("[null]", "entry 1: expected an object, found null"),
-        (
-            json.dumps([ENTRY, {"query": "r", "query_type": "t"}]),
-            "entry 2: the field 'relevant_docs' is missing; found",
-        ),
-        (json.dumps([{**ENTRY, "query": " "}]), "entry 1: the field 'query' is empty"),
-        (json.dumps([{**ENTRY, "query_type": "a\nb"}]), "entry 1: the field 'query_type' contains a control character"),
-        (json.dumps([{**ENTRY, "relevant_docs": {"1": 1.5}}]), "key '1': the grade is 1.5; expected a whole number"),
-        (json.dumps([{**ENTRY, "query_type": 3}]), "entry 1: the field 'query_type' is of type int; expected a string"),
-        (
-            json.dumps([{**ENTRY, "relevant_docs": [3.4]}]),
-            r"""the field 'relevant_docs' is \[3\.4\]; expected a list like \["34", """,
-        ),
-        (json.dumps([{**ENTRY, "relevant_docs": "34"}]), "entry 1: page '34' is not in the documents"),
-    ],
-)
-def test_a_bad_query_file_is_named_with_place_and_expectation(dataset, queries, message):
-    with pytest.raises(DatasetError, match=message):
-        dataset({"a.pdf": ["one"]}, queries=queries)
-
-
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_a_query_file_that_is_not_a_file_is_refused_instead_of_waited_for(folder, make):
-    (folder.parent / "queries.json").unlink()
-    make(folder.parent / "queries.json")
-    with pytest.raises(
-        DatasetError, match=r"queries\.json: not a file; expected a JSON, CSV, TSV or Parquet file of queries"
-    ):
-        load(folder)
-
-
-@pytest.mark.parametrize("place", ["documents", "queries"])
-def test_a_path_with_a_null_character_is_refused(folder, place):
-    places = {"documents": str(folder), "queries": str(folder.parent / "queries.json"), place: "a\0b"}
-    with pytest.raises(DatasetError, match=r"'a\\x00b'.* cannot be read"):
-        pdf_dataset("small", **places).load()
-
-
-ODD = st.sampled_from(
-    ["", " ", "q", "1", "a.pdf#1", "a#", "#", "\ud83e", "a\nb", 7, 1e300, True, None, [], {}, ["1"], [[]]]
-)
-FIELDS = st.sampled_from(["query", "relevant_docs", "query_type", "other"])
-ENTRIES = st.lists(st.dictionaries(FIELDS, ODD | st.lists(ODD, max_size=2)) | ODD, max_size=2).map(
-    lambda entries: json.dumps(entries).encode()
-)
-
-
-@pytest.fixture(scope="module")
-def one_page(tmp_path_factory):
-    root = tmp_path_factory.mktemp("one_page")
-    canvas = Canvas(str(root / "a.pdf"))
-    canvas.drawString(20, 700, "one")
-    canvas.save()
-    return root
-
-
-@given(content=st.binary(max_size=30) | ENTRIES)
-def test_any_query_file_loads_or_is_refused_in_one_line(one_page, content):
-    (one_page / "queries.json").write_bytes(content)
-    message = "one line"
-    try:
-        Dataset.from_collection(
-            pdf_dataset("one", f"{one_page}/a.pdf", f"{one_page}/queries.json").load(), PageChunker()
-        )
-    except DatasetError as error:
-        message = str(error)
-    assert len(message.splitlines()) == 1
-
-
-def test_half_an_emoji_in_a_query_is_bad_input(dataset):
-    queries = r'[{"query": "hot \ud83e", "relevant_docs": ["1"], "query_type": "t"}]'
-    with pytest.raises(DatasetError, match="entry 1"):
-        dataset({"a.pdf": ["one"]}, queries=queries)

@@ -88,11 +88,6 @@ def test_any_field_can_be_the_type(tmp_path):
     assert asked.queries[0].fields == ()
 
 
-def test_the_type_must_be_a_field(tmp_path):
-    with pytest.raises(DatasetError, match=r"has no column 'author'.* questions\.type="):
-        read_strictly(written(tmp_path, [{"query": "q", "relevant_docs": ["7"]}], type="author"), DOCUMENTS)
-
-
 def test_ids_are_taken_from_a_column_and_differ(tmp_path):
     rows = [{"query": "q", "relevant_docs": ["7"], "key": 3}]
     assert read_strictly(written(tmp_path, rows, id="key"), DOCUMENTS).queries[0].query_id == "3"
@@ -165,11 +160,6 @@ def test_references_may_be_a_list_of_python_and_offsets_texts(tmp_path):
 def test_a_reference_without_offsets_needs_words(tmp_path):
     with pytest.raises(DatasetError, match=r"line 2: found the reference '\.\.\.'; expected some words"):
         read_strictly(spans(tmp_path, {"question": "q", "corpus_id": "n", "references": '["..."]'}), DOCUMENTS)
-
-
-def test_further_columns_of_spans_are_kept(tmp_path):
-    [query] = read_strictly(spans(tmp_path, {**references((0, 6)), "author": "Zoë"}), DOCUMENTS).queries
-    assert query.fields == (("author", "Zoë"),)
 
 
 def test_a_question_that_the_documents_do_not_answer_has_no_references(tmp_path):

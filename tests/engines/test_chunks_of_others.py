@@ -137,6 +137,16 @@ def test_a_function_is_measured_as_the_notebook_measures_its_chunks(dataset):
     assert_as_the_notebook(measured(dataset, "retriever=callable", f"retriever.call={__name__}:search"))
 
 
+def besides(query, k):
+    """A chunk that holds no reference, whatever is asked."""
+    return [{"file_path": "papers/cities.txt", "content": "They are used to estimate the growth of towns."}]
+
+
+def test_chunks_that_hold_no_reference_score_0(dataset):
+    rows = measured(dataset, "retriever=callable", f"retriever.call={__name__}:besides")
+    assert {row[name] for row in rows for name in ("passage/recall", "passage/coverage", "ndcg")} == {0}
+
+
 @pytest.mark.extra("qdrant")
 def test_a_collection_of_qdrant_is_measured_as_the_notebook_measures_its_chunks(dataset, monkeypatch):
     from qdrant_server import qdrant_server

@@ -404,8 +404,8 @@ def test_no_password_of_a_netrc_and_no_cookie_is_sent(serve, tmp_path, monkeypat
 REFUSED = {
     "url": [{"url": url} for url in (f"http://me:{KEY}@host/s", f"http://host/s?key={KEY}", "ftp://host", "host")],
     "api_key_env": [{"api_key_env": KEY}],
-    "headers.Authorization": [{"headers": {"Authorization": f"Bearer {KEY}"}}],
-    "headers.X-A": [{"headers": {"X-A": KEY}}, {"headers": {"X-A": "my own key 1"}, "api_key_env": "SERVICE_KEY"}],
+    "headers": [{"headers": {"Authorization": f"Bearer {KEY}"}}, {"headers": {"X-A": KEY}},
+                {"headers": {"X-A": "my own key 1"}, "api_key_env": "SERVICE_KEY"}],
     "headers_env.X-A": [{"headers_env": {"X-A": KEY}}],
     "parameters": [{"parameters": {"api_key": "a"}}, {"parameters": {"a": f"Bearer {KEY}"}}],
     "body": [{"body": {"q": "all"}}, {"body": {"q": "{query}", "token": "a"}}],

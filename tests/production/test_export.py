@@ -384,7 +384,7 @@ HOSTILE = {
     "half a path": ("corpus.path", "a\0b", r"^corpus\.path"),
     "another model": ("chunker.tokenizer.model", "evil/model", r"^chunker\.tokenizer\.model: .* loads no model"),
     "a stage that is none": ("reranker", {"_target_": "os.system"}, r"^reranker\._target_: "),
-    "a setting that there is not": ("hydra", {"run": {"dir": "/tmp"}}, r"retriever\.yaml: hydra: no such"),
+    "a setting that there is not": ("hydra", {"run": {"dir": "/tmp"}}, r"retriever\.yaml: hydra: Unexpected"),
     "a component without its class": ("retriever", {"k1": 1}, r"^retriever: "),
     "no component": ("retriever", "sparse", r"retriever"),
     "no cutoff": ("k", 0, r"k: "),

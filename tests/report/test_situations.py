@@ -27,7 +27,7 @@ from ragsweep.report.report_text import table_by_cutoff, table_of_configurations
 from ragsweep.report.value_words import cutoffs_in_words
 from ragsweep.tasks.facts import ReturnedFact, UnreadText
 from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
-from ragsweep.tracking.parent_answer import answer_of
+from ragsweep.tracking.decisions import answer_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "report.md"
 HEAD = "| what was measured | what is said |\n| --- | --- |\n"
@@ -91,18 +91,6 @@ def within_budgets(rows_at):
             facts = replace(run.facts, cutoff="budget", cutoff_unit="tokens")
             table = run.per_query.assign(recall=np.clip(row + budget / 3000, 0, 1))
             made.append(replace(run, swept=swept, settings=settings, per_query=table, facts=facts))
-    return made
-
-
-def parsed(rows, **more):
-    """Runs that differ by the parser of the documents, and have further settings in common."""
-    made = []
-    for name, run in zip(("pdfium", "pypdf"), runs(rows, tokens=(317, 300)), strict=True):
-        facts = replace(run.facts, dataset=replace(run.facts.dataset, source="the same files", parser=name))
-        swept = {"corpus.parser": name, **more}
-        settings = {**run.settings, **{key: str(value) for key, value in swept.items()}}
-        title = " ".join(f"{key}={value}" for key, value in swept.items())
-        made.append(replace(run, name=title, run_id=title, swept=swept, settings=settings, facts=facts))
     return made
 
 
@@ -186,10 +174,6 @@ SITUATIONS = {
     "budgets of 300 and 900 tokens, nothing told apart": lambda: decided(
         *within_budgets({300: scores([0.5] * 3, 8), 900: scores([0.6] * 3, 8)})
     ),
-    "8 questions, parsers that nothing tells apart": lambda: decided(*parsed(scores([0.5, 0.52], 8))),
-    "8 questions, parsers and an ingest that nothing tells apart": lambda: decided(
-        *parsed(scores([0.58, 0.5], 8), ingest="plain"), *parsed(scores([0.5, 0.5], 8, seed=2), ingest="contextual")
-    ),
     "only k was swept": lambda: decided(*at_each({k: scores([0.4 + k / 50]) for k in (3, 5, 10)})),
     "one configuration": lambda: decided(*runs(scores([0.5]))),
     "another configuration at each k": lambda: decided(*runs(scores([0.5])), *runs(scores([0.6]), k=10, values=(500,))),
@@ -265,8 +249,6 @@ VETOES = {  # of all other situations, the choice is shipped
     "1,000 questions, no lead": TIED,
     "300 questions, near copies": TIED,
     "budgets of 300 and 900 tokens, nothing told apart": TIED,
-    "8 questions, parsers that nothing tells apart": TIED,
-    "8 questions, parsers and an ingest that nothing tells apart": TIED,
     "a cost is preferred, nothing told apart": TIED,
     "better than guessing, and tied": TIED,
     "133 questions in groups of 5, nothing told apart": TIED,
@@ -424,8 +406,8 @@ def test_what_is_worse_is_never_said_to_be_tied(decision):
     assert not [size for size in here if re.search(rf"\b{size}\b", tied)]
 
 
-def test_a_few_tokens_less_name_no_parser_and_no_ingest():
-    decision = DECISIONS["8 questions, parsers and an ingest that nothing tells apart"]
+def test_a_few_tokens_less_name_no_configuration():
+    decision = decided(*runs(scores([0.58, 0.5], 8), tokens=(317, 300)))
     assert decision.named is decision.headline.best
     assert decision.named.value("context/tokens") > min(run.value("context/tokens") for run in decision.sweep.outcomes)
 

@@ -63,7 +63,7 @@ def test_fields_that_are_not_known_may_be_left_out(tmp_path):
     [
         ("[1]", "line 2: "),
         ("{", "line 2: "),
-        ('{"results": []}', "line 2: query is missing"),
+        ('{"results": []}', "line 2: query: Field required"),
         ('{"query": "one", "results": [{"ids": [3]}]}', "line 2: "),
         ('{"query": "one", "results": [{"id": "a"}]}', "line 2: "),
         ('{"query": "one", "results": [{"ids": ["a"], "score": NaN}]}', "line 2: "),

@@ -23,7 +23,7 @@ from ragsweep.retrieval import (
 )
 from ragsweep.retrieval.ranking import reaching
 from ragsweep.store.stage_store import NO_STORE, Store
-from ragsweep.testing.retrieval import SEARCH
+from ragsweep.testing.component import SEARCH
 
 SPARSE = SparseRetriever(NO_STORE)
 

@@ -5,7 +5,6 @@ from omegaconf import OmegaConf
 
 from ragsweep.config.walk import Walk
 from ragsweep.core.digest import digest
-from ragsweep.store.identity import identity
 
 MINE = """
 class Cutoff:
@@ -43,8 +42,8 @@ def digest_of(tmp_path, monkeypatch):
 
     def made(name, **settings):
         walk = Walk(OmegaConf.create({"task": {"_target_": f"makers.{name}", **settings}}))
-        task = walk.build("task")
-        return digest(identity(task, walk.given)), walk.settings
+        walk.build("task")
+        return digest(walk.identity()), walk.settings
 
     return made
 

@@ -28,6 +28,11 @@ def test_a_margin_that_everything_keeps_is_refused(margin):
     check(margin=0.99)
 
 
+def test_a_margin_of_a_metric_without_bounds_is_refused():
+    with pytest.raises(ConfigError, match=r"decision\.margin: depth has no bounds"):
+        check_decision(replace(SETTINGS, metric="depth", margin=0.1), [Metric("depth", "Depth", low=0)], ())
+
+
 def test_every_name_that_is_measured_is_accepted():
     check(
         require={"recall": 0.8, "latency/p95_ms": 50},

@@ -38,7 +38,7 @@ def chunks(sizes=(200, 800), cutoffs=(5,), *, means=(0.3, 0.7), settings=SETTING
         scores = mean + rng.normal(0, 0.05, 40)
         made += [run(size, k, scores) for k in cutoffs]
     about = made[0].facts.metrics["f1"]
-    of_text = {name: replace(about, of_text=True) for name in ("token/iou", "token/recall")}
+    of_text = {name: replace(about, of_text=name == "token/iou") for name in ("token/iou", "token/recall")}
     known = [replace(each.facts, metrics={**each.facts.metrics, **of_text}, **facts) for each in made]
     tables = [each.per_query.assign(**dict.fromkeys(of_text, each.per_query["f1"])) for each in made]
     both = zip(made, known, tables, strict=True)

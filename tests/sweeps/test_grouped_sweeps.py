@@ -5,7 +5,7 @@ import pytest
 from outcomes import FACTS, SETTINGS, of_scores
 from simulated import alike, f1_like
 
-from ragsweep.replay.gating import Gate, GateRequest, Verdict
+from ragsweep.replay.gating import Gate, Verdict
 from ragsweep.report.claims import claims_of
 from ragsweep.report.record import as_record
 from ragsweep.statistics import against_baseline
@@ -81,7 +81,7 @@ def test_a_gate_counts_groups(scores):
     one, other = runs.scores("f1")
 
     def gate(**given):
-        return Gate(GateRequest("", "", "f1", 0.1, ()), runs, against_baseline(one - other, 0.1, 1, **given))
+        return Gate("f1", 0.1, runs, against_baseline(one - other, 0.1, 1, **given))
 
     found = gate(groups=runs.groups)
     assert any("60 queries in 15 groups" in line for line in found.sentences())

@@ -4,19 +4,17 @@ import re
 from dataclasses import replace
 from itertools import product
 
-import numpy as np
 import pandas as pd
 import pytest
 from application import PROJECT
-from outcomes import FACTS, SETTINGS, alpha_k, decided, grid, of_scores, outcome
+from outcomes import SETTINGS, alpha_k, decided, grid, of_scores, outcome
 
 from ragsweep.core.style import shown_apart
 from ragsweep.report import Origin, write_sweep
-from ragsweep.report.decision_charts import draw_by_cutoff
 from ragsweep.report.report_charts import report_charts
 from ragsweep.report.sweep_charts import reference_charts
-from ragsweep.sweeps import DecisionSettings, Sweep, decide, parsers_of, side_by_side, with_own_columns
-from ragsweep.tracking.parent_answer import answer_of
+from ragsweep.sweeps import DecisionSettings, Sweep, decide, side_by_side, with_own_columns
+from ragsweep.tracking.decisions import answer_of
 
 pytestmark = pytest.mark.usefixtures("drawing")
 
@@ -285,76 +283,6 @@ def test_runs_on_other_data_or_evaluations_are_not_compared():
     whole, gain = outcome("whole", 0.2, {}), outcome("gain", 0.2, {}, **{"evaluation.gain": "exponential"})
     half = replace(whole, per_query=whole.per_query.head(10))
     assert len(Sweep([whole, half, gain], {}).by_dataset) == 3
-
-
-def read_by(parser, queries=20, **facts):
-    """A run whose documents were read by a parser that loses the last queries; its scores grow with the query."""
-    about = {"name": "manual", "digest": parser, "source": "files", "parser": parser, "unit": "passage", **facts}
-    run = outcome(f"parser={parser}", 0.5, {"corpus.parser": parser}, facts={"dataset": about}.items())
-    return replace(run, per_query=run.per_query.head(queries))
-
-
-def test_runs_of_several_parsers_are_compared_on_the_queries_that_all_have():
-    runs = [read_by("pdfium"), read_by("pypdf", 17), read_by("other", 12)]
-    [together] = Sweep(runs, {}).by_dataset
-    assert [run.name for run in together.outcomes] == [run.name for run in runs]
-    common = set.intersection(*({*run.per_query["query_id"]} for run in runs))
-    assert len(common) == 12
-    for run, whole in zip(together.outcomes, runs, strict=True):
-        rows = [row for row in whole.per_query.to_dict("records") if row["query_id"] in common]
-        assert run.value("f1") == pytest.approx(sum(row["f1"] for row in rows) / len(rows))
-    assert {*parsers_of(together.outcomes)} == {"pdfium", "pypdf", "other"}
-    assert decide(together).headline.tied == together.outcomes  # they measure the same there
-
-
-def hits_by_parser(**facts):
-    """Hits at k 5 and 10, for 62 and 60 questions: 48 and 58 of the 60 that both have, or 40 and 42."""
-    shares = {("pdfium", 5): (48, 62), ("pdfium", 10): (58, 62), ("pypdf", 5): (40, 60), ("pypdf", 10): (42, 60)}
-    metrics = {**FACTS["metrics"], "f1": {**FACTS["metrics"]["f1"], "binary": True}}
-    for (parser, k), (hits, queries) in shares.items():
-        about = {"name": "manual", "digest": parser, "source": "files", "parser": parser, "unit": "passage"}
-        found = {"dataset": about, "metrics": metrics, "at_k": {"f1": [0.8] * k}, "at_k_ci": {}, **facts}
-        settings = {"corpus.parser": parser, "k": str(k)}
-        scores = np.repeat([1.0, 0.0], [hits, queries - hits])
-        yield of_scores(f"parser={parser} k={k}", scores, settings, facts=found.items(), **settings)
-
-
-@pytest.mark.parametrize("unit", ["", "tokens"])  # budgets are measured one by one as well
-def test_a_promise_on_common_queries_is_about_the_cutoffs_that_were_measured(unit):
-    settings = replace(SETTINGS, target={"f1": 0.8}, at=10)
-    [together] = Sweep([*hits_by_parser(cutoff_unit=unit)], {}, settings).by_dataset
-    [promise] = decide(together).promises
-    assert (promise.certificate.cutoff, promise.largest, promise.queries) == (10, 10, 60)
-
-
-def test_a_chart_of_common_queries_has_the_cutoffs_that_were_measured():
-    from matplotlib.figure import Figure
-
-    [together] = Sweep([*hits_by_parser()], {}, SETTINGS).by_dataset
-    axes = Figure().subplots()
-    draw_by_cutoff(decide(together), "f1", axes)
-    drawn = {line.get_label(): line.get_xydata().tolist() for line in axes.lines}
-    assert drawn["parser pdfium"] == [[5, pytest.approx(48 / 60)], [10, pytest.approx(58 / 60)]]
-
-
-def test_runs_of_one_parser_whose_texts_differ_are_not_compared():
-    """The fonts of two machines differ, for example."""
-    runs = [read_by("pdfium"), read_by("pdfium", digest="other fonts"), read_by("pypdf")]
-    assert len(Sweep(runs, {}).by_dataset) == 3
-
-
-def test_parsers_are_compared_where_one_text_has_other_references_by_their_similarity():
-    runs = [
-        read_by(parser, queries, digest=f"{parser} {similarity}", texts=parser)
-        for parser, similarity, queries in (("pdfium", 0.8, 20), ("pypdf", 0.8, 17), ("pypdf", 0.9, 12))
-    ]
-    [together] = Sweep(runs, {}).by_dataset
-    assert [len(run.per_query) for run in together.outcomes] == [12] * 3
-    assert len(Sweep([*runs, read_by("pypdf", texts="other fonts")], {}).by_dataset) == 4
-
-
-def test_parsers_of_other_files_or_questions_are_not_compared():
-    assert len(Sweep([read_by("pdfium"), read_by("pypdf", source="other files")], {}).by_dataset) == 2
 
 
 def test_the_intervals_use_the_seed_and_resamples_of_the_runs():

@@ -7,7 +7,7 @@ import pytest
 from outcomes import SETTINGS, decided, of_scores
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.replay.gating import Gate, GateRequest, Verdict
+from ragsweep.replay.gating import Gate, Verdict
 from ragsweep.report.claims import claims_of
 from ragsweep.report.report_charts import THRESHOLDS, report_charts
 from ragsweep.statistics import against_baseline
@@ -129,7 +129,7 @@ def test_neither_always_nor_never_passes_both_gates(name, threshold, verdicts):
     sweep = Sweep([candidate, baseline], {})
     for metric in ("recall", RATE):
         gains = sweep.sign(metric) * (candidate.values(metric) - baseline.values(metric))
-        gate = Gate(GateRequest("", "", metric, 0.1, ()), sweep, against_baseline(gains, 0.1, 1.0, resamples=1000))
+        gate = Gate(metric, 0.1, sweep, against_baseline(gains, 0.1, 1.0, resamples=1000))
         assert gate.verdict == Verdict(verdicts.get(metric, 0))
         assert f"{len(gains)} queries" in list(gate.sentences())[1]
 

@@ -74,7 +74,7 @@ def test_a_metric_stands_under_its_own_name(tmp_path):
         ({"schema": 10**400}, f"schema: found {10**400}"[:40]),
         ({"schema": 2}, "schema: found 2, expected 1; install the newest ragsweep"),
         ({"schema": 2, "dataset": None, "metrics": []}, "schema: found 2, expected 1"),
-        ({"dataset": {"name": "a"}}, "dataset.digest is missing"),
+        ({"dataset": {"name": "a"}}, "dataset.digest: Field required"),
         ({"at_k": {"recall": [0.5, "1"]}, "at_k_ci": {}}, "at_k.recall.1: expected a valid number"),
         ({"at_k": {"re\ncall": [10**400]}, "at_k_ci": {}}, "at_k.re call.0: expected less than"),
         ({"at_k_ci": {"recall": {"low": [0.1], "high": [0.2]}}}, "at_k_ci.recall: expected as many bounds"),

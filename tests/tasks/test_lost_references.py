@@ -61,12 +61,8 @@ class Across:
 def test_a_run_records_what_its_parser_loses_and_measures_the_other_questions(facts_by, monkeypatch):
     monkeypatch.setitem(PARSERS, "pypdf", Across())
     (usual, whole), (other, fewer) = facts_by("pdfium"), facts_by("pypdf")
-    assert (usual.dataset.references, other.dataset.references) == (6, 6)
-    assert usual.dataset.source == other.dataset.source != ""
     assert usual.dataset.digest != other.dataset.digest
-    assert "" != usual.dataset.texts != other.dataset.texts
     (strict, _), (lax, _) = facts_by("pypdf", 0.95), facts_by("pypdf", 0.5)
-    assert strict.dataset.texts == lax.dataset.texts == other.dataset.texts
     assert strict.dataset.digest != lax.dataset.digest
     assert [each.measures["coverage/lost_references"].value for each in (usual, other)] == [0, 2]
     assert [len(each.per_item) for each in (whole, fewer)] == [6, 4]

@@ -142,12 +142,12 @@ def test_an_index_grows_with_the_corpus():
 
 
 def test_a_dense_index_holds_the_embeddings(tmp_path: Path):
-    from ragsweep.retrieval import DenseRetriever, HnswIndex
+    from ragsweep.retrieval import DenseRetriever, FaissIndex
 
     search = Search(tuple(numbered(300)), ("ab",))
     exact, graph = (
         DenseRetriever(LetterEncoder(), Store(str(tmp_path)), *index).rank(search, 5).index_bytes[0]
-        for index in ((), (HnswIndex(),))
+        for index in ((), (FaissIndex("HNSW32"),))
     )
     embeddings = LetterEncoder().encode(search.passages, "passage").nbytes
     assert exact == embeddings

@@ -15,8 +15,8 @@ from ragsweep.datasets import Collection, Document, Judgment, PageChunker, Query
 from ragsweep.evaluation import ndcg, recall
 from ragsweep.retrieval import (
     DenseRetriever,
+    FaissIndex,
     FusedRetriever,
-    HnswIndex,
     LogisticClassifier,
     Ranker,
     RoutedRetriever,
@@ -30,7 +30,8 @@ from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.ranking.routing import best_routes, classifier_of, interval_of_gain, kinds_of, routes_of
 from ragsweep.tasks.search import search_of
 from ragsweep.testing import RankerContract
-from ragsweep.testing.retrieval import SEARCH, StageContract
+from ragsweep.testing.component import SEARCH
+from ragsweep.testing.retrieval import StageContract
 
 DENSE, SPARSE = DenseRetriever(LetterEncoder(), NO_STORE), SparseRetriever(NO_STORE)
 ROUTES = {"dense": DENSE, "sparse": SPARSE, "both": FusedRetriever({"dense": DENSE, "sparse": SPARSE})}
@@ -309,7 +310,7 @@ def test_a_query_costs_its_encoding_and_the_route_that_it_takes():
 
 
 def test_routes_without_an_approximate_index_have_a_recall_of_1():
-    made = routed(routes={"graph": DenseRetriever(LetterEncoder(), NO_STORE, HnswIndex()), "sparse": SPARSE})
+    made = routed(routes={"graph": DenseRetriever(LetterEncoder(), NO_STORE, FaissIndex("HNSW32")), "sparse": SPARSE})
     recalls = RoutedQueries(made, np.arange(6) % 2, np.empty(0)).rank(SEARCH, 5).recall_of_exact
     assert {*recalls[1::2]} == {1.0}
 

@@ -22,7 +22,6 @@ from ragsweep.retrieval import (
     FusedRetriever,
     GapCutoff,
     HybridRetriever,
-    HypotheticalPassage,
     LogisticClassifier,
     Names,
     PipelineRetriever,
@@ -34,6 +33,7 @@ from ragsweep.retrieval import (
     SparseRetriever,
     SpellCheck,
     WeightedSum,
+    WrittenQuery,
     rank,
     ranked,
 )
@@ -87,7 +87,7 @@ SEAMS = [
     (GapCutoff, "rerank"),
     (LowerCase, "rewrite"),
     (SpellCheck, "expand"),
-    (HypotheticalPassage, "expand"),
+    (WrittenQuery, "expand"),
     (AsksRanker, "expand"),
     (Telling, "ask_each"),
     (Telling, "complete"),
@@ -109,7 +109,7 @@ def tasks(store=NO_STORE, turn=0):
         ranking_task(routed, store, turn, query=AsksRanker()),
         ranking_task(fused, store, turn, query=LowerCase()),
         ranking_task(sparse, store, turn, query=SpellCheck()),
-        ranking_task(sparse, store, turn, query=HypotheticalPassage(Telling(store))),
+        ranking_task(sparse, store, turn, query=WrittenQuery(language_model=Telling(store), prompt="{query}")),
     ]
 
 

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from ragsweep.tracking.uploads import NOTE, describe
+from ragsweep.tracking.journal import NOTE, describe
 
 NOW = datetime(2026, 7, 18, 10, 15)
 
@@ -16,8 +16,7 @@ def decide(application):
     experiment_id = client.create_experiment("described")
 
     def of(headline, decided=NOW):
-        run = client.create_run(experiment_id, run_name="alpha: alpha 0.5").info
-        describe(client, run, headline, decided)
+        describe(client, experiment_id, headline, "alpha: alpha 0.5", int(decided.timestamp() * 1000))
         return client.get_experiment(experiment_id).tags[NOTE]
 
     return of

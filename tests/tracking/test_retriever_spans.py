@@ -66,5 +66,5 @@ def test_no_trace_says_where_its_spans_are_fetched_from(uri, tmp_path):
 def test_a_store_or_an_experiment_that_is_not_there_is_named(uri, tmp_path):
     with pytest.raises(TrackingError, match=r"retriever\.experiment: .* has no experiment 'apq' \(there is 'app'"):
         tracking.list_traces(uri, "apq")
-    with pytest.raises(TrackingError, match=r"retriever\.experiment: traces cannot be read from .*nosuch\.db"):
+    with pytest.raises(TrackingError, match=r"retriever\.experiment: cannot be read from .*nosuch\.db"):
         tracking.list_traces(f"sqlite:///{tmp_path}/nosuch.db", "app")

@@ -160,9 +160,9 @@ def test_a_retriever_without_an_encoder_logs_no_encoder(application):
 
 
 def test_a_run_logs_how_much_of_the_exact_ranking_its_index_found(application):
-    assert application.run("retriever=dense", "index=hnsw", "index.ef_search=20").returncode == 0
+    assert application.run("retriever=dense", "index=ivf_pq", "index.search.nprobe=1").returncode == 0
     assert application.run("retriever=dense").returncode == 0
-    hnsw, exact = application.runs()
-    assert 0.15 < hnsw.data.metrics["index/recall"] <= 0.2  # 20 of 100 passages
+    codes, exact = application.runs()
+    assert 0 < codes.data.metrics["index/recall"] < 0.9
     assert "index/recall" not in exact.data.metrics
-    assert (hnsw.data.params["index"], exact.data.params["index"]) == ("HnswIndex", "ExactIndex")
+    assert (codes.data.params["index"], exact.data.params["index"]) == ("FaissIndex", "ExactIndex")

@@ -5,8 +5,7 @@ import pytest
 from outcomes import as_guesses, over_alpha
 
 from ragsweep.sweeps import decide
-from ragsweep.tracking.parent_answer import answer_of
-from ragsweep.tracking.verdicts import _verdicts
+from ragsweep.tracking.decisions import _verdicts, answer_of
 
 SCORES = np.linspace(0.2, 0.8, 40)
 ALIKE = np.array([SCORES, SCORES, SCORES])

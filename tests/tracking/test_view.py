@@ -23,7 +23,6 @@ from servers import free_port
 
 from ragsweep.tracking import print_latest_sweep, view
 from ragsweep.tracking.stored_run import StoredRun
-from ragsweep.tracking.tracked_job import colour
 from ragsweep.tracking.view import save_view, sweep_address
 
 SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
@@ -254,11 +253,6 @@ def test_make_ui_serves_a_folder_of_any_name(swept, shared_application, tmp_path
     finally:
         os.killpg(serving.pid, signal.SIGKILL)
         serving.wait()
-
-
-def test_every_run_of_a_sweep_has_its_colour(swept, shared_application):
-    first = [run for run in shared_application.children() if run.info.run_name.startswith("b=0.3 k=1")]
-    assert first[0].data.tags["mlflow.runColor"] == colour(0, 4)
 
 
 @pytest.mark.parametrize(("decided_by", "order"), [("ndcg", "false"), ("", None)])

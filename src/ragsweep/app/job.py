@@ -29,8 +29,7 @@ from ragsweep.core.errors import ConfigError, JobFailed
 from ragsweep.core.progress import hide_progress, progress
 from ragsweep.core.project import register_resolvers, sweep_id
 from ragsweep.core.terminal import FAILED, guard
-from ragsweep.tracking.address import sqlite_file, store_overrides
-from ragsweep.tracking.place import check_places, name_variables
+from ragsweep.tracking.address import check_address, check_places, say_variable, sqlite_file, store_overrides
 
 SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job needs to know about its sweep, as JSON
 COMMAND = "RAGSWEEP_COMMAND"  # in the environment: the beginning of the command of every job
@@ -124,7 +123,8 @@ def _checked_start(config: DictConfig, typed: Sequence[str], parsed: Sequence[Ov
 
 def check_tracking(config: DictConfig) -> None:
     """Raise `TrackingError`, before a dataset is loaded, if the store cannot be opened; a server is asked."""
-    name_variables(config.tracking.uri, config.tracking.experiment)
+    check_address(config.tracking.uri)
+    say_variable(config.tracking.uri)
     if sqlite_file(config.tracking.uri):
         check_places(config)
     else:

@@ -32,7 +32,7 @@ from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.progress import progress
 from ragsweep.core.project import PROJECT, SWEEP_ID, project, sweep_id
 from ragsweep.core.terminal import VERBOSE, counted
-from ragsweep.tracking.place import check_places
+from ragsweep.tracking.address import check_places
 
 if TYPE_CHECKING:
     from ragsweep.tracking import OpenSweep

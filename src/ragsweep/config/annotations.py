@@ -12,14 +12,12 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import is_dataclass
 from functools import cache
 from pkgutil import resolve_name
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Le
@@ -81,24 +79,13 @@ def signature_of(target: Callable[..., Any] | None) -> Signature:
     if inspect.isclass(target):  # the class whose `__init__` is called, and its fields where they make it
         made_by = next(kind for kind in target.__mro__ if "__init__" in vars(kind))
         annotated = made_by if "__dataclass_fields__" in vars(made_by) else vars(made_by)["__init__"]
-    hints = _hints_of(annotated)
+    hints: dict[str, Any] = {}
+    with suppress(Exception):  # an annotation that cannot be resolved, as it can be any code: then none is checked
+        hints = get_type_hints(annotated, include_extras=True)
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     named = [parameter for parameter in parameters if parameter.kind not in variadic]
     by_name = {parameter.name: Parameter(hints.get(parameter.name), parameter.default) for parameter in named}
     return Signature(by_name, any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters))
-
-
-def _hints_of(annotated: Any) -> Mapping[str, object]:
-    """The annotations of a class or function; one that cannot be resolved, as it can be any code, is left out."""
-    with suppress(Exception):
-        return get_type_hints(annotated, include_extras=True)
-    hints: dict[str, object] = {}
-    for part in reversed(annotated.__mro__) if inspect.isclass(annotated) else [inspect.unwrap(annotated)]:
-        names = vars(sys.modules[part.__module__]) if part.__module__ in sys.modules else {}
-        for name, hint in inspect.get_annotations(part).items():
-            with suppress(Exception):
-                hints |= get_type_hints(SimpleNamespace(__annotations__={name: hint}), names, include_extras=True)
-    return hints
 
 
 def optional(hint: Any) -> Any:

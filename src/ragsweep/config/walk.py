@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pkgutil import resolve_name
 from typing import Any, NamedTuple, get_origin
 
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
-from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
+from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from ragsweep.config.annotations import (
@@ -29,11 +29,13 @@ from ragsweep.config.annotations import (
     settings_class,
     signature_of,
 )
+from ragsweep.core.digest import version
 from ragsweep.core.errors import ConfigError, RagsweepError, Terminated, first_line
+from ragsweep.core.plugins import is_ours
 from ragsweep.core.project import option_file, options_of, portable
-from ragsweep.store.code import kind_of, name_of
+from ragsweep.store.code import code_of, digest_of_module, kind_of, name_of
 from ragsweep.store.component import declared
-from ragsweep.store.identity import PLAIN, Made, kept
+from ragsweep.store.identity import PLAIN, kept
 from ragsweep.store.stage_store import Store
 
 TARGET, PARTIAL = "_target_", "_partial_"
@@ -95,12 +97,10 @@ class Walk:
 
     def settings_of(self, name: str) -> dict[str, Any]:
         """The settings that a group uses, its own classes among them."""
-        node = self.nodes[name]
-        within_others = {path for path in _declared(node.value, "without_effect", REPEATABLE) if "." in str(path)}
         settings: dict[str, Any] = {}
-        for used, part in _effective(node, node.value):
+        for used, part in _effective(self.nodes[name], self.nodes[name].value):
             settings |= _settings_of(used, part)
-        return {path: settings[path] for path in sorted(settings.keys() - within_others)}
+        return dict(sorted(settings.items()))
 
     @property
     def parts(self) -> dict[str, object]:
@@ -109,18 +109,16 @@ class Walk:
         used = _effective(task, task.value)
         return {node.path: part for node, part in used if _has_parts(node) and not isinstance(node.value, list)}
 
-    @property
-    def given(self) -> dict[int, Made]:
-        """What made each component, by the id of the component."""
-        given: dict[int, Made] = {}
-        for node in self.nodes.values():
-            if not isinstance(node.value, (*PLAIN, list, dict, partial)):
-                made = given.get(id(node.value), Made((), {}))
-                own = {key: child.value for key, child in node.children.items() if child.value is not node.value}
-                if made.makers:  # a function has returned what it was given
-                    own = {f"{node.path}.{key}": value for key, value in own.items()}
-                given[id(node.value)] = Made((*made.makers, node.target), {**made.settings, **own})
-        return given
+    def identity(self, without: Collection[str] = ()) -> object:
+        """What decides the results of the task besides its data: the code, settings and libraries of all it uses.
+
+        The abilities of the CPU are no part of it, or resuming a sweep on a mixed cluster would measure everything
+        again.
+
+        Args:
+            without: Settings of the task that do not count.
+        """
+        return _identity(self.nodes["task"], self.nodes["task"].value, without)
 
     def _at(self, parent: Any, place: str, key: Any, hint: Any) -> Node:
         """The node of a key in a mapping or list; `hint` is the annotation of what takes it."""
@@ -228,14 +226,9 @@ def _value(parent: Any, key: Any, path: str) -> Any:
     """A value with its references filled in."""
     try:
         return parent[key]
-    except MissingMandatoryValue as error:
-        missing = error.full_key or path
-        raise ConfigError(f"{missing}: no value; set it with {missing}=VALUE") from error
-    except OmegaConfBaseException as error:
-        if missing_at := re.search(r"[Mm]issing mandatory value: (\S+)", str(error)):
-            raise ConfigError(f"{missing_at[1]}: no value; set it with {missing_at[1]}=VALUE") from error
-        raise ConfigError(f"{path}: {first_line(error)}") from error
-    except Exception as error:  # of a resolver
+    except Exception as error:  # also of a resolver
+        if missing := re.search(r"[Mm]issing mandatory value: (\S+)", str(error)):
+            raise ConfigError(f"{missing[1]}: no value; set it with {missing[1]}=VALUE") from error
         raise ConfigError(f"{path}: {first_line(error)}") from error
 
 
@@ -280,15 +273,38 @@ def _made(path: str, name: str, target: Callable[..., Any], values: Mapping[str,
         return target(**values)
 
 
-def _effective(node: Node, part: object) -> Iterator[tuple[Node, Any]]:
+def _used(node: Node, part: object, without: Collection[str]) -> Iterator[tuple[str, Node, Any, Collection[str]]]:
+    """The settings of a part that have an effect: name, node, value as the part has it, and `without` for that.
+
+    `without` has the names of settings that have no effect, and the paths of those of other components.
+    """
+    if _has_parts(node) and not isinstance(node.value, partial):
+        without = {*without, *_declared(part, "without_effect", REPEATABLE)}
+    paths = {name for name in without if "." in name}
+    for key, child in node.children.items():
+        if key not in without and child.path not in paths and not isinstance(child.value, Store):
+            yield key, child, kept(part, key, child.value), paths
+
+
+def _effective(node: Node, part: object, without: Collection[str] = ()) -> Iterator[tuple[Node, Any]]:
     """The nodes of a part that have an effect, itself first, each with its value as the part has it."""
     yield node, part
-    if not _has_parts(node) or isinstance(node.value, partial):
-        return
-    without_effect = _declared(part, "without_effect", REPEATABLE)
-    for key, child in node.children.items():
-        if key not in without_effect and not isinstance(child.value, Store):
-            yield from _effective(child, kept(part, key, child.value))
+    if _has_parts(node) and not isinstance(node.value, partial):
+        for _, child, value, within in _used(node, part, without):
+            yield from _effective(child, value, within)
+
+
+def _identity(node: Node, part: object, without: Collection[str]) -> object:
+    """What decides what a part computes: a value for `digest`."""
+    used = {key: _identity(child, value, within) for key, child, value, within in _used(node, part, without)}
+    if isinstance(node.value, (*PLAIN, list, dict)) and not node.target:
+        return used or portable(part if isinstance(part, PLAIN) else node.value)
+    maker = resolve_name(node.target) if node.target else type(part)
+    makers = [] if maker is type(part) else [node.target, digest_of_module(getattr(maker, "__module__", node.target))]
+    given = {} if is_ours(type(part).__module__) else {key: child.value for key, child in node.children.items()}
+    plain = {key: portable(value) for key, value in given.items() if isinstance(value, PLAIN)}
+    libraries = {name: version(name) for name in declared(part, "libraries")}
+    return [code_of(part), makers, declared(part, "fingerprint"), used, plain, libraries]
 
 
 def _settings_of(node: Node, part: object) -> dict[str, Any]:

@@ -62,15 +62,10 @@ def _in_words(error: ValidationError) -> str:
         return f"{error.error_count():,} of its fields have the wrong type"
     faults = error.errors(include_url=False)
     first = min(faults, key=lambda fault: fault["loc"] not in (("schema",), ("version",)))
-    place, kind = shortened(".".join(map(str, first["loc"]))), first["type"]
+    place = shortened(".".join(map(str, first["loc"])))
     if place in ("schema", "version"):
-        found = "none" if kind == "missing" else shortened(str(first["input"]))
-        expected = first["ctx"]["expected"] if kind == "literal_error" else "another one"
+        found = "none" if first["type"] == "missing" else shortened(str(first["input"]))
+        expected = first["ctx"]["expected"] if first["type"] == "literal_error" else "another one"
         return f"{place}: found {found}, expected {expected}; install the newest ragsweep, which may read others"
-    if kind == "missing":
-        return f"{place} is missing"
-    if kind == "unexpected_keyword_argument":
-        return f"{place}: no such field"
-    reason = str(first["ctx"]["error"]) if kind == "value_error" else first["msg"]
-    reason = reason.replace("Input should be", "expected").replace("String should match pattern", "expected text like")
+    reason = first["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
     return f"{place}: {reason}" if place else reason

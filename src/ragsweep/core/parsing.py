@@ -7,9 +7,9 @@ import io
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -191,17 +191,11 @@ WITH_NAN = json.JSONDecoder(object_pairs_hook=_object)
 JSON = json.JSONDecoder(parse_constant=_not_finite, object_pairs_hook=_object)
 
 
-def _shallow(value: Any) -> Any:
+def _shallow(value: Any, levels: int = DEEPEST_NESTING) -> Any:
     """The value; raises `MalformedError` where it is nested too deeply to be walked through."""
-    level = _containers([value])
-    for _ in range(DEEPEST_NESTING):
-        if not level:
-            return value
-        level = _containers(chain.from_iterable(each.values() if isinstance(each, dict) else each for each in level))
-    if level:
-        raise MalformedError(f"nested more than {DEEPEST_NESTING} deep")
+    if isinstance(value, dict | list):
+        if not levels:
+            raise MalformedError(f"nested more than {DEEPEST_NESTING} deep")
+        for inner in value.values() if isinstance(value, dict) else value:
+            _shallow(inner, levels - 1)
     return value
-
-
-def _containers(values: Iterable[Any]) -> list[Any]:
-    return [value for value in values if isinstance(value, dict | list)]

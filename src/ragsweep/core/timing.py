@@ -110,21 +110,14 @@ def noting() -> Iterator[list[Note]]:
 
 def added_up(notes: Sequence[Note]) -> Note:
     """The note on the sum of times; without times if those of one of them are not known."""
-    machines = put_together([note.machines for note in notes])
-    if not all(note.ms for note in notes):
-        return Note(machines)
-    return Note(machines, sum(note.ms for note in notes), sum(note.idle_ms for note in notes))
+    known = all(note.ms for note in notes)
+    times = (sum(note.ms for note in notes), sum(note.idle_ms for note in notes)) if known else ()
+    return Note(put_together([note.machines for note in notes]), *times)
 
 
 def put_together(noted: Sequence[Machines]) -> Machines:
     """The machines of times that are added up; `UNKNOWN` if that of one of them is."""
     return tuple(sorted({name for machines in noted for name in machines})) if all(noted) else UNKNOWN
-
-
-def machines_in(found: object) -> Machines:
-    """Those in a list of JSON; `UNKNOWN` for anything else."""
-    is_list = isinstance(found, list) and all(isinstance(each, str) for each in found)
-    return tuple(found) if is_list and isinstance(found, list) else UNKNOWN
 
 
 def with_note(build: Callable[[], Arrays]) -> Arrays:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from math import isnan, nan
+from math import nan
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,8 +18,6 @@ from ragsweep.core.parsing import MB, MalformedError, read_lines
 
 RUN = ("query", "Q0", "document", "rank", "score", "tag")
 QRELS = ("query", "0", "document", "grade")
-NAMES = ("score", "sim", "grade", "relevance", "rel", "label")  # of the numbers, in a first line of names
-NO_ITERATION = ("Q0", "0")
 NOTHING_RETRIEVED = "nothing-retrieved"  # the document of a query without results, which trec_eval would leave out
 TAG = "ragsweep"  # of our own runs, whose names are escaped
 
@@ -29,60 +27,39 @@ LEAST_COUNTED_OF_TREC_LINE = 20  # characters that a line counts for: a small zi
 SAFE = "/#:,@()[]+=&~"  # not escaped in ids; white space must be escaped because it separates columns
 
 
-def trec_lines(
-    path: Path, columns: Sequence[str], number: str, setting: str, hint: str = ""
-) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each line with its number from 1. Skips blank lines, a first line of names, and comments.
+def trec_lines(path: Path, columns: Sequence[str], setting: str, hint: str = "") -> Iterator[tuple[int, list[str]]]:
+    """The cells of each line with its number from 1. Skips blank lines.
 
-    Comments begin with #. The tag of a run may be missing or have spaces.
+    A line that begins with # is refused: some programs write comments so, and some ids.
 
     Args:
         path: The file; unzipped if its name ends in `.gz`.
         columns: What a line has, such as `RUN`.
-        number: The column that is a number. It tells an id that begins with # from a comment.
         setting: The setting or argument that names the file, for error messages.
         hint: What else could be expected.
 
     Raises:
         DatasetError: The file cannot be read, or a line has another number of cells.
     """
-    place, characters = columns.index(number), 0
+    characters = 0
     try:
-        for line_number, line in read_lines(path, LONGEST_LINE_MB):
+        for number, line in read_lines(path, LONGEST_LINE_MB):
             characters += max(len(line), LEAST_COUNTED_OF_TREC_LINE)
             if characters > LARGEST_TREC_MB * MB:
                 raise MalformedError(f"larger than {LARGEST_TREC_MB:,} MB")
-            cells = [cell.strip() for cell in line.split("\t")]  # an id or a tag can have spaces
+            cells = [cell.strip() for cell in line.split("\t")]  # an id can have spaces
             if len(cells) != len(columns) or not all(cells):
                 cells = line.split()
-            if columns is RUN and len(cells) != len(RUN):
-                cells = _run_cells(cells)
-            complete = len(cells) == len(columns)
-            if complete and line_number == 1 and cells[place].lower() in NAMES:
-                continue
             if cells and cells[0].startswith("#"):
-                if complete and cells[0] != "#" and not isnan(number_of(cells[place])):
-                    raise DatasetError(
-                        f"{path}, line {line_number}: found {cells[0][:80]!r} before the columns of an entry; "
-                        "expected a space after the # of a comment, or %23 for the # of an id"
-                    )
-            elif complete:
-                yield line_number, cells
+                found = f"found {cells[0][:80]!r}, expected no comments; write %23 for the # of an id"
+                raise DatasetError(f"{path}, line {number}: {found}")
+            if len(cells) == len(columns):
+                yield number, cells
             elif cells:
                 expected = repr(" ".join(columns)) + hint
-                raise DatasetError(f"{path}, line {line_number}: found {len(cells)} columns, expected {expected}")
+                raise DatasetError(f"{path}, line {number}: found {len(cells)} columns, expected {expected}")
     except (MalformedError, OSError, ValueError) as error:  # a null character in the path raises ValueError
         raise DatasetError(f"{setting}: {path} cannot be read as a TREC file ({first_line(error)})") from error
-
-
-def _run_cells(cells: list[str]) -> list[str]:
-    """The six cells of a line of a run, whose tag may be missing or have spaces; other lines as they are."""
-    before, tag = cells[:5], cells[5:]
-    if len(before) < 5 or isnan(number_of(cells[3])) or isnan(number_of(cells[4])):
-        return cells
-    if not tag and cells[1].upper() not in NO_ITERATION:
-        return cells
-    return cells if any(not isnan(number_of(each)) for each in tag) else [*before, " ".join(tag)]
 
 
 def number_of(value: Any) -> float:

@@ -22,7 +22,6 @@ from ragsweep.sweeps import (
     check_at,
     check_decision,
     decide,
-    on_common_queries,
     side_by_side,
 )
 from ragsweep.tracking.stored_run import LARGEST_SETTINGS_MB
@@ -53,7 +52,7 @@ def compare_runs(
     today, _ = composed_today(overrides, only=("decision", *TODAYS))
     asked = [*run_ids, *([baseline] if baseline else [])]
     fetched, damaged = tracking.fetch_outcomes(today.tracking, asked)
-    outcomes = _without_repeats(on_common_queries(fetched), asked)
+    outcomes = _without_repeats(fetched, asked)
     if len(outcomes) < 2 and damaged:
         named = ", ".join(f"{name} ({why})" for name, why in damaged.items())
         raise TrackingError(f"{asked[0]}: expected at least two runs whose results can be read; found {named}")

@@ -30,27 +30,6 @@ from ragsweep.tracking import RegisteredRetriever
 from ragsweep.tracking.address import SCHEME
 
 
-@dataclass(frozen=True)
-class GateRequest:
-    """What to compare.
-
-    Attributes:
-        candidate: What may replace the baseline: the id of a run, or the address of a registered retriever.
-        baseline: What is to be beaten, fixed before the candidate was measured: the same.
-        metric: The metric that must not get worse.
-        margin: How much worse still counts as not worse, in the metric's unit, above 0.
-        overrides: `name=value`: settings of the tracking store.
-        promote: Whether the candidate shall get the alias in the baseline's address if it passes.
-    """
-
-    candidate: str
-    baseline: str
-    metric: str
-    margin: float
-    overrides: Sequence[str]
-    promote: bool = False
-
-
 class Verdict(IntEnum):
     """What the queries show; the value is the exit status of `ragsweep gate`."""
 
@@ -64,13 +43,15 @@ class Gate:
     """A candidate against a baseline.
 
     Attributes:
-        request: What was compared.
+        metric: The metric that must not get worse.
+        margin: How much worse still counts as not worse, in the metric's unit, above 0.
         sweep: The two runs, the candidate first.
         found: The tests.
         versions: The registered versions of the candidate and the baseline where they were looked up, else None.
     """
 
-    request: GateRequest
+    metric: str
+    margin: float
     sweep: Sweep
     found: AgainstBaseline
     versions: Sequence[RegisteredRetriever | None] = (None, None)
@@ -85,9 +66,9 @@ class Gate:
     @cached_property
     def vetoes(self) -> list[Claim]:
         """Why no test says that the candidate may ship: a model does not read the text, or it returns more of it."""
-        if not self.sweep.is_mean(self.request.metric) or self.same_run or self.found.p_not_worse > LEVEL:
+        if not self.sweep.is_mean(self.metric) or self.same_run or self.found.p_not_worse > LEVEL:
             return []
-        settings = DecisionSettings(self.request.metric, costs=(TOKENS.name,))
+        settings = DecisionSettings(self.metric, costs=(TOKENS.name,))
         decision = decide(replace(self.sweep, settings=settings))
         candidate, baseline = self.sweep.outcomes
         return [*unread_texts(decision), *more_text(decision.sweep, decision.headline, candidate, [baseline])]
@@ -100,7 +81,7 @@ class Gate:
 
     def claims(self) -> Iterator[Claim]:
         """What the queries show, the verdict first."""
-        found, metric, margin = self.found, self.sweep.title(self.request.metric), self.request.margin
+        found, metric, margin = self.found, self.sweep.title(self.metric), self.margin
         candidate, baseline = self.sweep.outcomes
         names = {"candidate": candidate.name, "baseline": baseline.name, "metric": metric, "margin": margin}
         verdict = "same run" if self.same_run else self.verdict.name
@@ -108,7 +89,7 @@ class Gate:
         if self.same_run:
             return
         yield from self.vetoes
-        number, groups = len(_values(candidate, self.request.metric)), _groups(self.sweep, self.request.metric)
+        number, groups = len(_values(candidate, self.metric)), _groups(self.sweep, self.metric)
         queries = queries_in_words(self.sweep) if groups else counted(number, "query")
         tested = {name: getattr(found, name) for name in ("difference", "low", "high", "p_not_worse", "p_worse")}
         values = [self._value(run) for run in self.sweep.outcomes]
@@ -117,13 +98,11 @@ class Gate:
             yield from less_judged(self.sweep, one, [other])
         if found.p_equivalent <= LEVEL:
             yield Claim("gate_equivalent", {**names, "p": found.p_equivalent})
-        if found.least is None:
-            yield Claim("unbounded", {"metric": metric})
         if (groups.number if groups else number) < FEW_QUERIES:
             yield Claim("gate_few", {"queries": queries})
         if self.verdict is Verdict.UNCERTAIN and not self.vetoes:
-            least = found.least if found.least and number < found.least else None
-            needed = found.needed if found.needed and found.needed > (found.least or 0) else None
+            least = found.least if number < found.least else None
+            needed = found.needed if found.needed and found.needed > found.least else None
             yield Claim("gate_needed", {"least": least, "needed": needed})
 
     def sentences(self) -> list[str]:
@@ -136,7 +115,7 @@ class Gate:
         yield f"### {markdown(verdict)}"
         if self.same_run:
             return
-        found, title = self.found, self.sweep.title(self.request.metric)
+        found, title = self.found, self.sweep.title(self.metric)
         yield ""
         yield f"| | {markdown(title)} | run |\n|---|---:|---|"
         for role, outcome in zip(("candidate", "baseline"), self.sweep.outcomes, strict=True):
@@ -146,61 +125,71 @@ class Gate:
         yield from (f"- {markdown(each)}" for each in rest)
 
     def _value(self, outcome: Outcome) -> float:
-        return float(_values(outcome, self.request.metric).mean())
+        return float(_values(outcome, self.metric).mean())
 
 
-def judge_candidate(request: GateRequest) -> Gate:
+def judge_candidate(
+    candidate: str, baseline: str, metric: str, margin: float, overrides: Sequence[str], *, promote: bool = False
+) -> Gate:
     """Compare a candidate with a baseline, query by query.
+
+    Args:
+        candidate: What may replace the baseline: the id of a run, or the address of a registered retriever.
+        baseline: What is to be beaten, fixed before the candidate was measured: the same.
+        metric: As of `Gate`.
+        margin: As of `Gate`.
+        overrides: `name=value`: settings of the tracking store.
+        promote: Whether the candidate shall get the alias in the baseline's address if it passes.
 
     Raises:
         ConfigError: The runs cannot be compared, the metric has no value per query, or another model is promoted.
         TrackingError: A run or a registered version cannot be read, or ragsweep did not register it.
     """
-    today, _ = composed_today(request.overrides, only=TODAYS)
-    versions = _versions(today, request)
+    today, _ = composed_today(overrides, only=TODAYS)
+    versions = _versions(today.tracking, candidate, baseline, promote=promote)
     outcomes: list[Outcome] = []
-    given = {"candidate": request.candidate, "baseline": request.baseline}
-    for (role, address), version in zip(given.items(), versions, strict=True):
+    for role, address, version in zip(("candidate", "baseline"), (candidate, baseline), versions, strict=True):
         run_id = version.run_id if version else address
         found, _ = tracking.fetch_outcomes(today.tracking, [run_id])
         if [outcome.run_id for outcome in found] != [run_id]:
             expected = "expected the id of one run whose results can be read, not of a sweep"
             raise ConfigError(f"{role}: found {run_id}, {expected}")
         outcomes += found
-    candidate, baseline = outcomes
-    check_same_task(candidate, baseline)
+    check_same_task(*outcomes)
     sweep = Sweep(outcomes, {})
     at = [f"{outcome.facts.cutoff} {outcome.cutoff}" for outcome in outcomes]
     if at[0] != at[1]:
-        raise ConfigError(f"measured at {at[0]} and at {at[1]}: runs are compared at the same {candidate.facts.cutoff}")
-    names = [name for name in sweep.metrics if all(outcome.values(name) is not None for outcome in outcomes)]
-    if request.metric not in names:
-        lacking = [outcome.name for outcome in outcomes if outcome.values(request.metric) is None]
-        of_one = f"{request.metric} is not measured of {lacking[0]}" if len(lacking) < len(outcomes) else ""
         raise ConfigError(
-            f"--metric: {of_one or f'found {request.metric!r}'}, expected one that both runs have: {', '.join(names)}"
+            f"measured at {at[0]} and at {at[1]}: runs are compared at the same {outcomes[0].facts.cutoff}"
         )
-    metric = sweep.metric_info[request.metric]
-    check_margin("--margin", request.margin, metric)
-    one, other = (_values(outcome, request.metric) for outcome in outcomes)
+    names = [name for name in sweep.metrics if all(outcome.values(name) is not None for outcome in outcomes)]
+    if metric not in names:
+        lacking = [outcome.name for outcome in outcomes if outcome.values(metric) is None]
+        of_one = f"{metric} is not measured of {lacking[0]}" if len(lacking) < len(outcomes) else ""
+        raise ConfigError(
+            f"--metric: {of_one or f'found {metric!r}'}, expected one that both runs have: {', '.join(names)}"
+        )
+    about = sweep.metric_info[metric]
+    check_margin("--margin", margin, about)
+    one, other = (_values(outcome, metric) for outcome in outcomes)
     if len(one) != len(other):
-        raise ConfigError(f"--metric: {request.metric} is known of {len(one)} and {len(other)} questions")
+        raise ConfigError(f"--metric: {metric} is known of {len(one)} and {len(other)} questions")
     value = float(other.mean())
-    most_lost = value - metric.low if metric.higher_is_better else metric.high - value
+    most_lost = value - about.low if about.higher_is_better else about.high - value
     if not most_lost > 0:
         raise ConfigError(
-            f"--metric: {request.metric} of the baseline {baseline.name} is {value:.4f}, the worst there is: no "
+            f"--metric: {metric} of the baseline {outcomes[1].name} is {value:.4f}, the worst there is: no "
             "candidate can be worse, so that every one would pass; choose another metric, or another baseline"
         )
-    if not request.margin < most_lost:
+    if not margin < most_lost:
         raise ConfigError(
-            f"--margin: found {request.margin:g}, expected less than {most_lost:.4f}: no candidate can be worse by "
-            f"more than that, as {request.metric} of {baseline.name} is {value:.4f}"
+            f"--margin: found {margin:g}, expected less than {most_lost:.4f}: no candidate can be worse by "
+            f"more than that, as {metric} of {outcomes[1].name} is {value:.4f}"
         )
-    gains, groups = sweep.sign(request.metric) * (one - other), _groups(sweep, request.metric)
+    gains, groups = sweep.sign(metric) * (one - other), _groups(sweep, metric)
     drawn = {"resamples": sweep.resamples, "seed": sweep.seed}
-    tested = against_baseline(gains, request.margin, metric.span, groups=groups, **drawn)
-    return Gate(request, sweep, tested, versions)
+    tested = against_baseline(gains, margin, about.span, groups=groups, **drawn)
+    return Gate(metric, margin, sweep, tested, versions)
 
 
 def _groups(sweep: Sweep, metric: str) -> Groups | None:
@@ -215,23 +204,24 @@ def _values(outcome: Outcome, metric: str) -> Array:
     return values
 
 
-def _versions(today: DictConfig, request: GateRequest) -> tuple[RegisteredRetriever | None, RegisteredRetriever | None]:
-    """The registered versions that the request names, and that of a run that shall be promoted."""
-    candidate, baseline = (
-        tracking.registered(today.tracking, each) if each.startswith(SCHEME) else None
-        for each in (request.candidate, request.baseline)
+def _versions(
+    store: DictConfig, candidate: str, baseline: str, *, promote: bool
+) -> tuple[RegisteredRetriever | None, RegisteredRetriever | None]:
+    """The registered versions that are named, and that of a run that shall be promoted."""
+    ours, theirs = (
+        tracking.registered(store, address) if address.startswith(SCHEME) else None for address in (candidate, baseline)
     )
-    if request.promote:
-        if baseline is None or baseline.alias is None:
-            raise ConfigError(f"--promote: the baseline is {request.baseline}, expected models:/NAME@ALIAS")
-        candidate = candidate or tracking.version_of_run(today.tracking, baseline.name, request.candidate)
-        if candidate.name != baseline.name:
-            raise ConfigError(f"--promote: {request.candidate} is no version of the model {baseline.name!r}")
-    return candidate, baseline
+    if promote:
+        if theirs is None or theirs.alias is None:
+            raise ConfigError(f"--promote: the baseline is {baseline}, expected models:/NAME@ALIAS")
+        ours = ours or tracking.version_of_run(store, theirs.name, candidate)
+        if ours.name != theirs.name:
+            raise ConfigError(f"--promote: {candidate} is no version of the model {theirs.name!r}")
+    return ours, theirs
 
 
-def promote(gate: Gate) -> str:
-    """Move the alias in the baseline's address to the candidate if the gate has passed; says in a line what was done.
+def promote(gate: Gate, overrides: Sequence[str]) -> str:
+    """Move the baseline's alias to the candidate if the gate has passed; says in a line what was done.
 
     Raises:
         TrackingError: The alias has another version by now, or the store cannot be reached.
@@ -239,10 +229,10 @@ def promote(gate: Gate) -> str:
     candidate, baseline = gate.versions
     assert candidate is not None
     assert baseline is not None
+    address = f"{SCHEME}/{baseline.name}@{baseline.alias}"
     if gate.verdict is not Verdict.NOT_WORSE:
-        return f"not promoted: {gate.request.baseline} stays at version {baseline.number}"
+        return f"not promoted: {address} stays at version {baseline.number}"
     if candidate.number == baseline.number:
-        return f"{gate.request.baseline} is version {baseline.number} already"
-    today, _ = composed_today(gate.request.overrides)
-    tracking.move_alias(today.tracking, baseline, candidate)
-    return f"promoted: {gate.request.baseline} was version {baseline.number}, is version {candidate.number}"
+        return f"{address} is version {baseline.number} already"
+    tracking.move_alias(composed_today(overrides)[0].tracking, baseline, candidate)
+    return f"promoted: {address} was version {baseline.number}, is version {candidate.number}"

@@ -19,7 +19,7 @@ from ragsweep import tracking
 from ragsweep.core.project import command, project, sweep_id
 from ragsweep.core.terminal import one_line
 from ragsweep.experiment import Experiment
-from ragsweep.replay.returned_record import recorded_experiment
+from ragsweep.replay.recorded_experiment import recorded_experiment
 from ragsweep.replay.trusted_record import composed_today, has_setting, settings_in
 from ragsweep.store.code import digest_of_code
 from ragsweep.sweeps.decision_settings import decision_of

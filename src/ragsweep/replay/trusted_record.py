@@ -37,7 +37,7 @@ OTHER_NAMES = {"model": "language_model", "rewriter": "query"}  # groups of comp
 BUNDLED = {"model": (MINILM, BY_WORDS), "hosted": (), "tokenizer": (MINILM, BY_WORDS, WORDLLAMA)}  # by a mark
 MOST_NODES = 100_000  # settings of a record, with each group as often as others refer to it
 MOST_NAMED = 10  # settings in a message
-OUTSIDE, ALLOW = "outside the project", "--allow MODULE permits a module of yours"
+ALLOW = "--allow MODULE permits a module of yours"
 
 
 def keys_of(overrides: Sequence[str]) -> set[str]:
@@ -243,13 +243,13 @@ class RecordCheck:
         if names == "code" and _defined(value, self.modules) is None:
             raise ConfigError(f"{name}: {value} may not be called by a record; {ALLOW}")
         if names == "data":
-            self.unnamed[name] = value, "a record names nothing of yours", value
+            self.unnamed[name] = value, "; a record names nothing of yours", value
         elif _is_outside(value):
-            self.unnamed[name] = value, OUTSIDE, "PATH"
+            self.unnamed[name] = value, ", outside the project", "PATH"
         elif names in BUNDLED and value not in BUNDLED[names]:
-            self.unnamed[name] = value, f"a record loads no model but {MINILM}", "MODEL"
+            self.unnamed[name] = value, f"; a record loads no model but {MINILM}", "MODEL"
         elif names == "server" or "://" in value:
-            self.unnamed[name] = value, "a record names no server and no key", value
+            self.unnamed[name] = value, "; a record names no server and no key", value
 
     def _expect_ours(self, name: str, value: object) -> None:
         """Raise `ConfigError` unless our own configuration has this in the same group: a `_target_`, or `_partial_`."""
@@ -268,15 +268,8 @@ class RecordCheck:
         settings = [*self.unnamed.items()][:MOST_NAMED]
         if not settings:
             return
-        by_reason: dict[str, list[str]] = {}
-        for name, (value, reason, _) in settings:
-            by_reason.setdefault(reason, []).append(f"{name}: found {value!r}")
-        parts = [
-            f"{', '.join(named)}{', ' if reason == OUTSIDE else '; '}{reason}" for reason, named in by_reason.items()
-        ]
-        them, they_are = ("it", "it is") if len(settings) == 1 else ("them", "they are")
-        ask = f"; say where {they_are} here:" if [*by_reason] == [OUTSIDE] else f": allow {them} by"
-        raise ConfigError(f"{'; '.join(parts)}{ask} {' '.join(f'{name}={given}' for name, (_, _, given) in settings)}")
+        found = "; ".join(f"{name}: found {value!r}{reason}" for name, (value, reason, _) in settings)
+        raise ConfigError(f"{found}; to allow, add: {' '.join(f'{name}={given}' for name, (_, _, given) in settings)}")
 
 
 @cache

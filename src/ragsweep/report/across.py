@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from ragsweep.core.terminal import counted
 from ragsweep.report.claims import claims_of, headline, more_text
 from ragsweep.report.record import VERSION, as_record
-from ragsweep.report.report_page import Origin, when, write_pages
+from ragsweep.report.report_page import Origin, facts, write_pages
 from ragsweep.report.sentences import Claim, sentences
 from ragsweep.report.value_words import cutoffs_in_words
-from ragsweep.statistics import FEW_QUERIES, least_regret
+from ragsweep.statistics import FEW_QUERIES
 from ragsweep.statistics.intervals import EQUAL
 from ragsweep.sweeps import AcrossDatasets, Decision
 
@@ -33,14 +32,12 @@ def claims_across(across: AcrossDatasets) -> list[Claim]:
     at = "" if across.cutoff is None else f" at {cutoffs_in_words(sweep, across.cutoff)}"
     numbers = {**names, "at": at, "label": across.named, "metric": sweep.metric_title}
     others = [f"{cutoff}" for cutoff in across.cutoffs if cutoff != across.cutoff]
-    prefer = sweep.settings.prefer if across.told_apart else None
-    about = Claim("across_table", {**numbers, "others": others, "prefer": prefer}, "evidence")
+    about = Claim("across_table", {**numbers, "others": others, "prefer": sweep.settings.prefer}, "evidence")
     return [*_choice(across, numbers), *_cautions(across), about]
 
 
 def _choice(across: AcrossDatasets, numbers: dict[str, Any]) -> Iterator[Claim]:
-    vetoes, place, high = _vetoes(across), across.place, across.regrets.high
-    losses = across.regrets.measured[:, place]
+    vetoes, losses = _vetoes(across), across.regrets[:, across.place]
     ties = [label for label, verdict in across.verdicts.items() if verdict == "tied"]
     if vetoes:
         (first, (why, sentence)), *_ = vetoes.items()
@@ -54,13 +51,11 @@ def _choice(across: AcrossDatasets, numbers: dict[str, Any]) -> Iterator[Claim]:
         how = {"worse": "worse" in across.standings, "together": bool(across.tied.all()), "ties": ties}
         yield Claim("across_choice", {**numbers, **how})
     else:
-        cost = across.by_cost and across.sweeps[0].title(across.by_cost)
-        least = across.labels[least_regret(across.regrets.measured)]
-        yield Claim("across_tied", {**numbers, "cost": cost, "least": least}, vetoes=True)
-    if high.any():
+        yield Claim("across_tied", numbers, vetoes=True)
+    if across.regrets.any():
         stand = {own: _and(_where(across, [own == how for how in across.standings])) for own in STANDINGS}
-        largest = {"loss": losses.max(), "on": across.names[losses.argmax()], "most": _finite(high.max(axis=0)[place])}
-        how = {"ahead": bool(across.tied.sum() == len(high)), "alone": not vetoes and not ties}
+        largest = {"loss": losses.max(), "on": across.names[losses.argmax()]}
+        how = {"ahead": bool(across.tied.sum() == len(across.names)), "alone": not vetoes and not ties}
         yield Claim("across_stands", {**numbers, **stand, **largest, **how}, "evidence" if vetoes else "headline")
 
 
@@ -104,10 +99,6 @@ def _and(names: Sequence[str]) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
-def _finite(bound: float) -> float | None:
-    return float(bound) if isfinite(bound) else None
-
-
 def across_in_words(across: AcrossDatasets) -> list[str]:
     """The headline."""
     return sentences(claims_across(across))
@@ -124,15 +115,15 @@ def across_table(across: AcrossDatasets) -> list[list[str]]:
         return []
     heads = [f"{name} ({len(sweep.queries)})" for name, sweep in zip(across.names, across.sweeps, strict=True)]
     verdicts = {**across.verdicts, across.named: verdict_for_all(across)}
-    losses, rows = across.regrets.measured, []
+    losses, rows = across.regrets, []
     for place in sorted(range(len(across.labels)), key=lambda row: (row != across.place, losses[:, row].max())):
-        values, (low, high) = zip(across.means[:, place], losses[:, place], strict=True), across.mean_intervals[place]
+        values = zip(across.means[:, place], losses[:, place], strict=True)
         verdict, worse = verdicts[across.labels[place]], _and(_where(across, ~across.tied[:, place]))
         rows.append(
             [
                 across.labels[place],
                 *(f"{value:.3f} ({f'{loss:.3f} lost' if loss > EQUAL else 'best'})" for value, loss in values),
-                f"{across.means[:, place].mean():.3f}{f' [{low:.3f}, {high:.3f}]' if isfinite(high - low) else ''}",
+                f"{across.means[:, place].mean():.3f}",
                 f"{losses[:, place].max():.3f}",
                 f"{verdict}, worse on {worse}".removeprefix("worse, ") if worse else verdict,
             ]
@@ -158,8 +149,6 @@ def _record(across: AcrossDatasets) -> dict[str, Any]:
     def by_name(values: Iterable[Any]) -> dict[str, Any]:
         return dict(zip(across.names, values, strict=True))
 
-    regrets, chosen = across.regrets, across.place
-    bounds = {"regrets": regrets.measured, "regrets_at_least": regrets.low, "regrets_at_most": regrets.high}
     return {
         "problem": None,
         "metric": across.metric,
@@ -168,8 +157,7 @@ def _record(across: AcrossDatasets) -> dict[str, Any]:
             "label": across.named,
             "run_ids": by_name(run.run_id for run in across.runs[across.named]),
             "standing": by_name(across.standings),
-            "largest_regret": regrets.measured[:, chosen].max(),
-            "interval": [_finite(bound[:, chosen].max()) for bound in (regrets.low, regrets.high)],
+            "largest_regret": across.regrets[:, across.place].max(),
         },
         "told_apart": across.told_apart,
         "configurations": [
@@ -177,9 +165,8 @@ def _record(across: AcrossDatasets) -> dict[str, Any]:
                 "label": label,
                 "verdict": across.verdicts[label],
                 "values": by_name(across.means[:, place].tolist()),
-                **{name: by_name(map(_finite, values[:, place])) for name, values in bounds.items()},
+                "regrets": by_name(across.regrets[:, place].tolist()),
                 "mean": float(across.means[:, place].mean()),
-                "interval": [*map(_finite, across.mean_intervals[place])],
             }
             for place, label in enumerate(across.labels)
         ],
@@ -190,10 +177,9 @@ def _record(across: AcrossDatasets) -> dict[str, Any]:
 
 def write_across_page(folder: Path, across: AcrossDatasets, folders: Sequence[Path], origin: Origin) -> None:
     """Write `report.html` and `report.md` of all datasets; each has its own report in one of `folders`, below."""
-    commit = f", commit {origin.commit}" if origin.commit else ""
     content = {
         "title": f"Which {_and([*across.shown.values()]) or 'configuration'} for {_and(across.names)}?",
-        "facts": f"{counted(len(across.outcomes), 'run')}, {when(origin.started)}{commit}",
+        "facts": facts(counted(len(across.outcomes), "run"), origin),
         "headline": across_in_words(across),
         "rows": across_table(across),
         "about": about_across_table(across),

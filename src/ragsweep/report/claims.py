@@ -13,11 +13,10 @@ from math import isfinite
 from ragsweep.core.terminal import counted
 from ragsweep.report.evidence import EVIDENCE, Finder
 from ragsweep.report.sentences import Claim, sentences
-from ragsweep.report.settings_words import tied_in_words
-from ragsweep.report.value_words import at, cutoffs_in_words, measured_with, price, queries_in_words
+from ragsweep.report.value_words import at, cutoffs_in_words, measured_with, price, queries_in_words, tied_in_words
 from ragsweep.statistics import FEW_QUERIES
 from ragsweep.statistics.power import FEWEST_FLIPPED
-from ragsweep.sweeps import Choice, Decision, Outcome, Sweep, differ_by_parser_alone
+from ragsweep.sweeps import Choice, Decision, Outcome, Sweep
 from ragsweep.sweeps.sweep import ALIKE
 
 MOST_SENTENCES = 3  # of a headline
@@ -158,9 +157,8 @@ def unequal_text(decision: Decision) -> Iterator[Claim]:
 def more_text(sweep: Sweep, choice: Choice, named: Outcome, beaten: Sequence[Outcome]) -> Iterator[Claim]:
     """That a configuration returns more text than one that it beats, unless text is what it was chosen by."""
     metric = named.facts.metrics.get(sweep.decided_by)
-    counts_text = metric is not None and metric.of_text and not sweep.decided_by.endswith("recall")  # iou, precision
     cost = next((name for name in sweep.settings.costs if name in named.facts.at_k), None)
-    if sweep.budgeted or counts_text or not sweep.cutoff or (cost and sweep.settings.prefer == cost):
+    if sweep.budgeted or (metric and metric.of_text) or not sweep.cutoff or (cost and sweep.settings.prefer == cost):
         return
     less = [(*texts, run) for run in beaten if (texts := _less_text(sweep, named, run, cost))]
     if less:
@@ -265,7 +263,6 @@ def tied(decision: Decision) -> Iterator[Claim]:
             "number": len(level.outcomes),
             "those": _those(choice),
             "at": f" at any {sweep.cutoff}" if everywhere and len(compared) > 1 else at(sweep, choice),
-            "parsers": differ_by_parser_alone(level.outcomes),
             "cheapest": sweep.label(choice.named) if choice.prefer and paid and not alike else None,
             "price": paid,
             "near": bool(paid and any(sign * (run.value(cost or "") or 0) > sign * paid[0] for run in choice.as_good)),
@@ -294,7 +291,7 @@ def not_one_best(decision: Decision) -> Iterator[Claim]:
     sweep, choice = decision.sweep, decision.headline
     if choice.undecided is None and len(choice.tied) > 1:
         same = all(run.measured == choice.best.measured for run in choice.tied)
-        numbers = {"labels": tied_in_words(choice.allowed, sweep), "same": same, "at": at(sweep, choice)}
+        numbers = {"labels": tied_in_words(sweep, choice), "same": same, "at": at(sweep, choice)}
         worse = len(choice.allowed.outcomes) - len(choice.tied)
         yield Claim("not_one_best", {**numbers, "worse": worse, "barred": bool(choice.barred)})
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragsweep.core import style
-from ragsweep.report.settings_charts import LEAST_SPAN, WIDE, limits
-from ragsweep.report.value_words import at
+from ragsweep.report.settings_charts import LEAST_SPAN, limits
 from ragsweep.statistics.intervals import EQUAL
 from ragsweep.sweeps import CostFront, Decision, Outcome, Sweep, at_each_cutoff
 
@@ -16,24 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MOST_CURVES = 5
 MOST_NAMED = 6  # configurations of a front
 MOST_MARKERS = 12  # on a line
 OFF_FRONT = "#b5b5b5"
-HIGH = 2.1  # inches of a panel
-LEGEND: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, -0.52 / HIGH), "borderaxespad": 0}
-LEGEND |= {"frameon": False, "fontsize": 9}
-
-
-def best_against_baseline(decision: Decision) -> Figure:
-    """On which queries does the best win, and on which does it lose?"""
-    level = decision.headline.allowed
-    title = f"Where does the best win{at(decision.sweep, decision.headline)}?"
-    drawing = style.figure(WIDE, 3, title, "", top=0.5, left=0.85)
-    draw_differences(level, drawing.subplots())
-    return drawing
 
 
 def draw_differences(level: Sweep, axes: Axes) -> None:
@@ -59,24 +45,6 @@ def other_than_best(level: Sweep) -> int:
     if baseline is not None and baseline.reference != level.best:
         return baseline.reference
     return next(int(place) for place in level.table["outcome"].tolist() if place != level.best)
-
-
-def by_cutoff(decision: Decision, metric: str) -> Figure:
-    """What does a larger cutoff buy?"""
-    names, top = len(compared_by_cutoff(decision)), 0.95 if cost_of_cutoff(decision) else 0.5
-    title = f"What does a larger {decision.sweep.cutoff} buy?"
-    drawing, [axes] = _with_legends(title, names if names > 1 else 0, top=top)
-    draw_by_cutoff(decision, metric, axes)
-    if names > 1:
-        axes.legend(**LEGEND)
-    return drawing
-
-
-def _with_legends(title: str, names: int, number: int = 1, top: float = 0.5) -> tuple[Figure, list[Axes]]:
-    """A figure of panels one below the other, each with room below it for a legend of so many names."""
-    below = 0.7 + 0.19 * names
-    drawing = style.figure(WIDE, top + (HIGH + below) * number, title, "", top=top, bottom=below)
-    return drawing, [*drawing.subplots(number, 1, squeeze=False, gridspec_kw={"hspace": below / HIGH})[:, 0]]
 
 
 def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:
@@ -144,15 +112,6 @@ def compared_by_cutoff(decision: Decision) -> list[Outcome]:
     return [run for run in decision.sweep.outcomes if run in drawn]
 
 
-def cost_fronts(decision: Decision, fronts: Sequence[CostFront]) -> Figure:
-    """Which configurations does nothing else beat in quality and cost?"""
-    names = max(len(front.members) if len(front.members) <= MOST_NAMED else 1 for front in fronts)
-    drawing, panels = _with_legends("What is worth its cost?", names, len(fronts))
-    for axes, front in zip(panels, fronts, strict=True):
-        draw_front(decision, front, axes)
-    return drawing
-
-
 def draw_front(decision: Decision, front: CostFront, axes: Axes) -> None:
     """Draw quality over a cost, with the front marked; its configurations have a mark and a name each, if few."""
     sweep, members = front.sweep, front.members
@@ -177,12 +136,11 @@ def draw_front(decision: Decision, front: CostFront, axes: Axes) -> None:
     axes.set_xlim(0, 1.08 * max(outcome.value(front.cost) or 0 for outcome in sweep.outcomes) or 1)
     axes.set_ylim(limits(axes.get_ylim(), sweep, front.quality))
     axes.locator_params(nbins=6)
-    axes.legend(**LEGEND)
     style.dress(axes, grid="both")
 
 
-def left_by_thresholds(decision: Decision) -> Figure:
-    """What would a threshold leave?"""
+def draw_thresholds(decision: Decision, axes: Axes) -> None:
+    """Draw the share of the questions of each kind that each threshold leaves, of the choice."""
     measured, promise = decision.named.facts.false_finds, decision.threshold
     assert measured is not None
     words = measured.words
@@ -193,7 +151,6 @@ def left_by_thresholds(decision: Decision) -> Figure:
     }
     reached = {what: np.array([score for score in some if score is not None]) for what, some in scores.items()}
     thresholds = np.unique(np.concatenate([*reached.values()]))
-    drawing, [axes] = _with_legends(f"Below which {words.scale} to {words.hold_back}?", 4)
     for place, (what, some) in enumerate(reached.items()):
         share = (some[:, np.newaxis] >= thresholds).sum(axis=0) / len(scores[what])
         looks = {"color": style.colour((0, 3, 1)[place]), "marker": style.MARKERS[place], "markersize": 4}
@@ -206,6 +163,4 @@ def left_by_thresholds(decision: Decision) -> Figure:
     axes.set_xlabel(f"lowest {words.scale}")
     axes.set_ylabel("share of the questions")
     axes.set_ylim(0, 1.02)
-    axes.legend(**LEGEND)
     style.dress(axes)
-    return drawing

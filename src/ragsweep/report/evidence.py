@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from math import isfinite
 
 from ragsweep.report.sentences import Claim
 from ragsweep.report.value_words import at, cutoffs_in_words, measured_with, price, queries_in_words
 from ragsweep.statistics import FEW_QUERIES, WORTHWHILE
 from ragsweep.statistics.power import FEWEST_FLIPPED
-from ragsweep.sweeps import Decision, Outcome, Sweep, parsers_of
-from ragsweep.sweeps.choice import EQUAL_COST, about_the_same
-from ragsweep.tasks.ranking.ranking_costs import LOST
+from ragsweep.sweeps import Decision, Outcome, Sweep
+from ragsweep.sweeps.choice import EQUAL_COST
 from ragsweep.tasks.repeating import shift_in_words, what_pays
 
 Finder = Callable[[Decision], Iterator[Claim]]
 
 STILL_RISING = 0.02  # between the two largest cutoffs; less is not worth a sentence
 LESS_JUDGED = 0.1  # by so much less than of the choice, before it could be the reason for a difference
-NEARLY, FRACTION = 0.9, 0.2  # of the choice's value, and of its cost: what a reader wants to know of before paying
 
 
 def evident(name: str, /, **numbers: object) -> Claim:
@@ -78,32 +75,6 @@ def beaten(decision: Decision) -> Iterator[Claim]:
         "prices": [price(sweep, run, front.cost) for run in runs],
     }
     yield evident("beaten", labels=labels, quality=sweep.title(front.quality), **numbers)
-
-
-def far_cheaper(decision: Decision) -> Iterator[Claim]:
-    """What measures nearly as well as the choice, for a fraction of one of its costs."""
-    sweep, chosen = decision.sweep, decision.headline
-    value = chosen.named.value(sweep.decided_by)
-    if value is None or not sweep.higher_is_better or not chosen.meets:
-        return
-    for cost in sweep.settings.costs:
-        own = chosen.named.value(cost)
-        if not own or sweep.metric_info[cost].higher_is_better or cost in (sweep.budgeted, chosen.prefer):
-            continue
-        cheap = [
-            run
-            for run in chosen.allowed.outcomes
-            if (run.value(sweep.decided_by) or 0) >= NEARLY * value
-            and (other := run.value(cost)) is not None
-            and other <= FRACTION * own
-            and not about_the_same(sweep, cost, chosen.named, run, EQUAL_COST)
-        ]
-        if cheap:
-            run = max(cheap, key=lambda run: run.value(sweep.decided_by) or 0)
-            prices = [price(sweep, chosen.named, cost), price(sweep, run, cost)]
-            numbers = {"cost": sweep.title(cost), "prices": prices, **measured_with(sweep, run)}
-            yield evident("far_cheaper", own=sweep.label(chosen.named), label=sweep.label(run), **numbers)
-            return
 
 
 def control(decision: Decision) -> Iterator[Claim]:
@@ -210,19 +181,6 @@ def repeats(decision: Decision) -> Iterator[Claim]:
         yield evident("repeats", label=sweep.label(named), pays=pays, shift=" ".join(shift))
 
 
-def parsers(decision: Decision) -> Iterator[Claim]:
-    """On which questions parsers are compared, and how many references each has lost."""
-    runs = parsers_of(decision.sweep.outcomes)
-    if runs:
-        references = max(run.facts.dataset.references for run in runs.values())
-        lost = {
-            name: [run.value(LOST.name) or 0 for run in decision.sweep.outcomes if run.facts.dataset.parser == name]
-            for name in runs
-        }
-        ends = {name: [min(numbers), max(numbers)] for name, numbers in lost.items() if max(numbers)}
-        yield evident("parsers", names=[*runs], queries=len(decision.sweep.queries), references=references, lost=ends)
-
-
 def other_cutoff(decision: Decision) -> Iterator[Claim]:
     """That no run finished at the cutoff that was asked for."""
     asked, used = decision.sweep.settings.at, decision.headline.cutoff
@@ -259,9 +217,7 @@ def rule(decision: Decision) -> Iterator[Claim]:
         not_worse=None if not_worse is None else [*map(sweep.label, not_worse)],
         at=at(sweep, chosen),
     )
-    if not_worse is not None and not isfinite(sweep.metric_info[sweep.decided_by].span):
-        yield evident("unbounded", metric=sweep.metric_title)
-    elif (showable := chosen.showable) and showable[1] > len(sweep.queries):
+    if (showable := chosen.showable) and showable[1] > len(sweep.queries):
         numbers = {"number": chosen.distinct, "smallest": showable[0], "needed": showable[1]}
         yield evident("small_margin", queries=queries_in_words(sweep), margin=margin, **numbers)
 
@@ -334,7 +290,7 @@ def machines(decision: Decision) -> Iterator[Claim]:
     yield replace(claim, place="headline") if decides and len(labels) > 1 else claim
 
 
-OF_CHOICE: tuple[Finder, ...] = (expected, bought, beaten, far_cheaper, control)
-OF_DATA: tuple[Finder, ...] = (ended, unjudged, unspent, unmeasured, other_lengths, lost_fields, repeats, parsers)
+OF_CHOICE: tuple[Finder, ...] = (expected, bought, beaten, control)
+OF_DATA: tuple[Finder, ...] = (ended, unjudged, unspent, unmeasured, other_lengths, lost_fields, repeats)
 OF_RULES: tuple[Finder, ...] = (other_cutoff, left_out, rule, edges, baseline, query_types, power, machines)
 EVIDENCE = (*OF_CHOICE, *OF_DATA, *OF_RULES)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 DIGITS = 12  # of a digest in the report
 SYSTEMS_SHOWN = 10
-ABOUT_PAIRS = "Queries on which only one of the two is right; {}. All pairs: results/pairs.csv."
-ABOUT_BASELINE = "Paired randomisation test with Holm's correction. Effect size: Cohen's d_z."
 
 
 @dataclass(frozen=True)
@@ -108,17 +106,11 @@ def as_html(value: object) -> str:
 
 def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
     sweep, level = decision.sweep, decision.headline.allowed
-    unanswered = [row for _, row in sweep.queries.iloc[decision.unanswered].iterrows()]
-    where = at(sweep, decision.headline)
     levels = [choice.allowed for choice in decision.choices.values()]
     baselines = [level for level in levels if level.fixed_baseline is not None]
-    test = "exact test that flips signs by group" if sweep.groups.in_use else "McNemar's exact test"
-    units = "groups" if sweep.groups.in_use else "queries"
-    resamples = affordable_resamples(sweep.resamples, len(sweep.queries))
     return {
         "title": _title(sweep),
-        "facts": f"{_measured(sweep)}, {_queries(sweep)}, "
-        f"{when(origin.started)}{f', commit {origin.commit}' if origin.commit else ''}",
+        "facts": facts(f"{_measured(sweep)}, {_queries(sweep)}", origin),
         "across": origin.across,
         "dataset": sweep.dataset,
         "headline": headline(decision),
@@ -134,30 +126,23 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         "unread": bool(decision.unread and decision.unread.most),
         "rows": list(_rows(decision, origin)),
         "queries": _queries(sweep),
-        "kind": "Wilson's" if sweep.metric_info[sweep.decided_by].wilson else f"bootstrap over {units}",
-        "comparisons": [
-            {"title": title, "rows": rows, "about": about}
-            for title, rows, about in (
-                ("Every pair", pair_rows(decision), ABOUT_PAIRS.format(test)),
-                ("Against the baseline", baseline_rows(baselines[0]) if baselines else [], ABOUT_BASELINE),
-            )
-            if rows
-        ],
+        "wilson": sweep.metric_info[sweep.decided_by].wilson,
+        "grouped": sweep.groups.in_use,
+        "pairs": pair_rows(decision),
+        "against_baseline": baseline_rows(baselines[0]) if baselines else [],
         "types": type_rows(level),
-        "about_types": f"Choice{where} for each type. Held out: mean over queries that were not used for the choice "
-        "(repeated 5-fold cross-validation).",
-        "unanswered": unanswered,
-        "about_unanswered": f"Queries with the worst possible {sweep.metric_title} in every configuration: "
-        f"{len(unanswered)} of {len(sweep.queries)}.",
+        "at": at(sweep, decision.headline).strip(),
+        "number": len(sweep.queries),
+        "unanswered": [row for _, row in sweep.queries.iloc[decision.unanswered].iterrows()],
         "item_columns": [name for name in sweep.queries if name not in TEXT_COLUMNS],
         "best": decision.named,
         "disputed": disputed(level),
-        "about_disputed": f"The configurations{where} disagree most on these queries:",
         "dataset_findings": decision.named.facts.findings,
         "commands": _commands(origin),
         "explaining": origin.explaining,
-        "about_numbers": f"Dataset digest {decision.named.facts.dataset.digest[:DIGITS]}; {resamples:,} "
-        f"resamples, seed {sweep.seed}. Metrics are computed per query, then averaged.",
+        "digest": decision.named.facts.dataset.digest[:DIGITS],
+        "resamples": affordable_resamples(sweep.resamples, len(sweep.queries)),
+        "seed": sweep.seed,
     }
 
 
@@ -244,7 +229,8 @@ def _commands(origin: Origin) -> list[dict[str, str]]:
     return lines
 
 
-def when(started: str) -> str:
-    """A start time as a reader writes it."""
-    date, _, time = started.partition("_")
-    return f"{date[:4]}-{date[4:6]}-{date[6:]} {time[:2]}:{time[2:4]}"
+def facts(measured: str, origin: Origin) -> str:
+    """What was measured, when, and by which code."""
+    date, _, time = origin.started.partition("_")
+    when = f"{date[:4]}-{date[4:6]}-{date[6:]} {time[:2]}:{time[2:4]}"
+    return f"{measured}, {when}{f', commit {origin.commit}' if origin.commit else ''}"

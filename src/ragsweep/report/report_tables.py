@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ragsweep.report.claims import veto_of
-from ragsweep.report.settings_words import tied_in_words
-from ragsweep.report.value_words import interval, p_value
+from ragsweep.report.value_words import interval, p_value, tied_in_words
 from ragsweep.statistics.intervals import EQUAL
 from ragsweep.sweeps import Choice, Decision, Sweep
 
@@ -65,7 +64,7 @@ def _ties(choice: Choice, sweep: Sweep) -> str:
         return f"worse than {choice.allowed.label(choice.best)}"
     if not choice.others:
         return "none" if len(choice.allowed.outcomes) > 1 else "nothing to compare"
-    return tied_in_words(choice.allowed, sweep) if choice.distinct > 1 else "all measure the same"
+    return tied_in_words(sweep, choice) if choice.distinct > 1 else "all measure the same"
 
 
 def number(sweep: Sweep, name: str, value: float | None) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragsweep.core import style
-from ragsweep.report.value_words import at
 from ragsweep.statistics.intervals import Array, first_best
 from ragsweep.sweeps import Decision, Sweep
 
@@ -16,9 +15,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-WIDE = 5.2  # inches: on a phone, the smallest text has 8 pixels
 ROOM = 45  # characters that fit along the axis
 LEAST_SPAN = 0.02  # of an axis, so that a difference of nothing does not look like one
 NONE = "(none)"  # where configurations do not have a setting
@@ -30,18 +27,6 @@ def limits(drawn: tuple[float, float], sweep: Sweep, metric: str) -> tuple[float
     middle, half = sum(drawn) / 2, max(drawn[1] - drawn[0], LEAST_SPAN) / 2
     edge, range_ = 0.04 * half, sweep.metric_info[metric]  # the edge is for dots at the ends of the range
     return max(middle - half, range_.low - edge), min(middle + half, range_.high + edge)
-
-
-def heat_map(decision: Decision, x: str, y: str) -> Figure:
-    """Where is the plateau, and where does it end?"""
-    below, beside = (_names(decision.headline.allowed.values_of(name)) for name in (x, y))
-    bottom = _room(below) if _are_long(below) else 0.6
-    title = f"Which may be the best{at(decision.sweep, decision.headline)}?"
-    drawing = style.figure(
-        WIDE, 0.5 + 0.42 * len(beside) + bottom, title, "", left=_room(beside), bottom=bottom, top=0.5
-    )
-    draw_heat_map(decision, x, y, drawing.subplots())
-    return drawing
 
 
 def of_two_settings(decision: Decision, x: str, y: str) -> pd.DataFrame:
@@ -66,9 +51,9 @@ def draw_heat_map(decision: Decision, x: str, y: str, axes: Axes) -> None:
     axes.invert_yaxis()
     line, column = (places[first_best(sign * rows[metric].to_numpy())] for places in cells)
     axes.plot(column + 0.38, line + 0.28, "o", color=style.BEST, markersize=5)
-    names = _names(columns)
-    axes.set_xticks(range(len(columns)), names, rotation=90 if _are_long(names) else 0)
-    axes.set_yticks(range(len(lines)), _names(lines))
+    names = shown_values(columns)
+    axes.set_xticks(range(len(columns)), names, rotation=90 if are_long(names) else 0)
+    axes.set_yticks(range(len(lines)), shown_values(lines))
     axes.set_xlabel(style.shown(level.short(x)))
     axes.set_ylabel(style.shown(level.short(y)))
 
@@ -97,18 +82,6 @@ def draw_cells(axes: Axes, values: Array, shade: Array, framed: np.ndarray, digi
     axes.spines[:].set_visible(False)
 
 
-def one_setting(decision: Decision, x: str) -> Figure:
-    """How much does the only swept setting matter at one cutoff?"""
-    level = decision.headline.allowed
-    values = level.values_of(x)
-    names = [] if all(map(style.is_number, values)) else _names(values)
-    title = f"How much does {level.short(x)} matter{at(decision.sweep, decision.headline)}?"
-    height, left = (1.2 + 0.25 * len(names), _room(names)) if names else (3.0, 0.75)
-    drawing = style.figure(WIDE, height, title, "", left=left, top=0.5)
-    draw_one_setting(decision, x, drawing.subplots())
-    return drawing
-
-
 def draw_one_setting(decision: Decision, x: str, axes: Axes) -> None:
     """Draw the deciding metric over a setting, at the cutoff of the headline; a line for each value that is a name."""
     level = decision.headline.allowed
@@ -131,24 +104,25 @@ def draw_one_setting(decision: Decision, x: str, axes: Axes) -> None:
         axes.set(xlabel=style.shown(level.short(x)), ylabel=level.metric_title)
         axes.set_ylim(limits(axes.get_ylim(), level, metric))
     else:
-        axes.set_yticks(places, _names(values))
+        axes.set_yticks(places, shown_values(values))
         axes.set_ylim(len(values) - 0.4, -0.6)
         axes.set_xlabel(level.metric_title)
         axes.set_xlim(limits(axes.get_xlim(), level, metric))
     style.dress(axes, grid="y" if numeric else "x")
 
 
-def _names(values: Sequence[Any]) -> list[str]:
+def shown_values(values: Sequence[Any]) -> list[str]:
+    """The values of a setting as the ends of lines show them."""
     return style.shown_apart(
         [f"{value:g}" if style.is_number(value) else value for value in values], style.LONGEST_IN_LEGEND
     )
 
 
-def _room(names: list[str]) -> float:
+def room_of(names: list[str]) -> float:
     """Room for names at the end of their lines, in inches."""
     return 0.45 + 0.085 * max(map(len, names))
 
 
-def _are_long(names: list[str]) -> bool:
+def are_long(names: list[str]) -> bool:
     """Whether names have no room side by side below a chart."""
     return (max(map(len, names)) + 2) * len(names) > ROOM

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
-from ragsweep.core.style import INTERVALS
+from ragsweep.core.style import INTERVALS, is_number
 from ragsweep.core.terminal import counted
 from ragsweep.sweeps import Choice, Outcome, Sweep
 
@@ -72,6 +73,35 @@ def listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMES_LISTED} more" if len(names) > NAMES_LISTED else ""
     between = "; " if any(", " in name for name in names) else ", "
     return f"{between.join(names[:NAMES_LISTED])}{more}"
+
+
+def tied_in_words(sweep: Sweep, choice: Choice) -> str:
+    """The configurations that are tied with the best: `alpha 0.3 to 0.7` of one swept number, else the first labels.
+
+    Args:
+        sweep: All runs, which say what was swept.
+        choice: Between those at one cutoff.
+    """
+    labels = [sweep.label(run) for run in choice.allowed.outcomes]
+    if any(labels.count(sweep.label(run)) > 1 for run in choice.tied):
+        return listed([run.name for run in choice.tied])
+    axes = [name for name in sweep.axes if name != sweep.cutoff]
+    values: list[Any] = [run.swept.get(axes[0]) for run in choice.tied] if len(axes) == 1 else []
+    if values and all(map(is_number, values)):
+        return f"{sweep.short(axes[0])} {ranges(sweep.values_of(axes[0]), values)}"
+    names = [sweep.label(run) for run in choice.tied]
+    return " or ".join(names) if len(names) == 2 else listed(names)
+
+
+def ranges(values: Sequence[float], chosen: Sequence[float]) -> str:
+    """Some values of an axis as text: three or more neighbours as `0.5 to 0.8`, others one by one."""
+    order = {value: position for position, value in enumerate(sorted(set(values)))}
+    runs = [
+        [value for _, value in run]
+        for _, run in groupby(enumerate(sorted(set(chosen))), key=lambda pair: order[pair[1]] - pair[0])
+    ]
+    named = [[f"{run[0]:g} to {run[-1]:g}"] if len(run) > 2 else [f"{value:g}" for value in run] for run in runs]
+    return " or ".join(name for names in named for name in names)
 
 
 def in_sentence(title: str) -> str:

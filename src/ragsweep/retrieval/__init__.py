@@ -12,10 +12,9 @@ from ragsweep.retrieval.dense import DenseRetriever
 from ragsweep.retrieval.fused import FusedRetriever
 from ragsweep.retrieval.fusion import ReciprocalRankFusion, WeightedSum
 from ragsweep.retrieval.hybrid import HybridRetriever
-from ragsweep.retrieval.indexes.index import ExactIndex, HnswIndex, Index, IvfPqIndex, Nearest
+from ragsweep.retrieval.indexes.index import ExactIndex, FaissIndex, Index, Nearest
 from ragsweep.retrieval.ingest.contextual import ContextualIngest
 from ragsweep.retrieval.ingest.ingest import Ingest
-from ragsweep.retrieval.ingest.written import QuestionsIngest, SummaryIngest
 from ragsweep.retrieval.kinds import (
     Expander,
     Expansion,
@@ -34,7 +33,6 @@ from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
 from ragsweep.retrieval.queries.spellcheck import SpellCheck
-from ragsweep.retrieval.queries.written_queries import HypotheticalPassage, SeveralPhrasings
 from ragsweep.retrieval.ranking import Names, Ranking, Search, ranked
 from ragsweep.retrieval.rerankers.confidence_cutoff import ConfidenceCutoff
 from ragsweep.retrieval.rerankers.cross_encoder import CrossEncoderReranker
@@ -52,6 +50,7 @@ from ragsweep.retrieval.routed import LogisticClassifier, RoutedRetriever
 from ragsweep.retrieval.run_file import RunFileRetriever
 from ragsweep.retrieval.sparse import SparseRetriever
 from ragsweep.retrieval.stages import rank
+from ragsweep.retrieval.written import WrittenIngest, WrittenQuery
 from ragsweep.store.stage_store import Store
 
 __all__ = [
@@ -69,15 +68,13 @@ __all__ = [
     "Expander",
     "Expansion",
     "ExternalRetriever",
+    "FaissIndex",
     "FusedRetriever",
     "Fusion",
     "GapCutoff",
-    "HnswIndex",
     "HybridRetriever",
-    "HypotheticalPassage",
     "Index",
     "Ingest",
-    "IvfPqIndex",
     "LanguageModelReranker",
     "LogisticClassifier",
     "Matching",
@@ -91,7 +88,6 @@ __all__ = [
     "PageUnit",
     "ParentUnit",
     "PipelineRetriever",
-    "QuestionsIngest",
     "Ranker",
     "Ranking",
     "ReciprocalRankFusion",
@@ -106,19 +102,19 @@ __all__ = [
     "RunFileRetriever",
     "Search",
     "SentenceTransformerEncoder",
-    "SeveralPhrasings",
     "Silence",
     "SmolLM2Model",
     "SparseRetriever",
     "SpellCheck",
     "Store",
-    "SummaryIngest",
     "Thresholded",
     "Trace",
     "WeightedSum",
     "WindowUnit",
     "WordLlamaEncoder",
     "Words",
+    "WrittenIngest",
+    "WrittenQuery",
     "minmax",
     "rank",
     "ranked",

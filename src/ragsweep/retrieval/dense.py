@@ -53,11 +53,6 @@ class DenseRetriever(Thresholded):
         return self.index.chooses_by_depth
 
     @property
-    def passages_needed(self) -> int:
-        """How many passages the index is made of at least."""
-        return self.index.passages_needed
-
-    @property
     def method(self) -> Method:
         """For reports."""
         return Method("", f"pure {self.role} retrieval", stands_for={"alpha": 1}, vary="sweep the encoder instead")

@@ -8,9 +8,6 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple, Self
 
-import numpy as np
-import numpy.typing as npt
-
 from ragsweep.core.arrays import Indices, Milliseconds, Scores
 from ragsweep.retrieval.normalising import NORMS, Normalisation
 from ragsweep.retrieval.ranking import Ranking, Search
@@ -182,24 +179,10 @@ class Ranker(Retriever, ABC):
         """Lines of files that it adds to the results of a run, by their names."""
         return {name: lines for part in self.parts().values() for name, lines in part.files.items()}
 
-    def tied_at(self, search: Search, k: int) -> npt.NDArray[np.bool_]:
-        """Whether equal scores stand at the ranks k and k + 1 of each query and something else decides, [queries]."""
-        return np.zeros(len(search.queries), dtype=bool)
-
-    @property
-    def order_of_ties(self) -> str:
-        """What decides the order of such scores, as the end of a sentence."""
-        return ""
-
     @property
     def chooses_by_depth(self) -> bool:
         """Whether it orders only as many candidates as are asked for, so that a lower depth may begin otherwise."""
         return any(part.chooses_by_depth for part in self.parts().values())
-
-    @property
-    def passages_needed(self) -> int:
-        """The fewest passages that it takes."""
-        return max((part.passages_needed for part in self.parts().values()), default=1)
 
 
 def _first(silences: Sequence[Silence | None]) -> Silence | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any
@@ -20,27 +19,6 @@ from ragsweep.store.code import kind_of
 from ragsweep.store.component import expect_kind
 
 LARGEST_SCORE = 1e30  # of a score: TREC files have 32-bit numbers, and fusing takes differences
-
-
-def expect_method(thing: object, method: str, setting: str, *arguments: str) -> None:
-    """Raise `ConfigError` if the object of a setting lacks a method that will be called, or it takes other arguments.
-
-    What it takes is not checked where no arguments are named.
-    """
-    found = getattr(thing, method, None)
-    if not callable(found):
-        raise ConfigError(f"{setting}: {kind_of(thing)} has no method {method!r}")
-    try:
-        signature = inspect.signature(found) if arguments else None
-    except (TypeError, ValueError):  # it is written in C
-        signature = None
-    if signature is None:
-        return
-    try:
-        signature.bind(*arguments)
-    except TypeError as error:
-        expected = f"{method}({', '.join(arguments)})"
-        raise ConfigError(f"{setting}: {kind_of(thing)}.{method}: expected {expected} ({error})") from error
 
 
 def expect_ranker(thing: object, setting: str) -> Ranker:

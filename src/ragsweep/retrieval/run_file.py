@@ -7,11 +7,12 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
-import numpy.typing as npt
 
 from ragsweep.core.arrays import NOTHING, Indices, Scores
 from ragsweep.core.digest import digest_file
@@ -19,6 +20,7 @@ from ragsweep.core.errors import DatasetError, RetrieverError
 from ragsweep.core.limits import Text
 from ragsweep.core.terminal import one_line, say_once, some_of
 from ragsweep.core.trec_files import (
+    NOTHING_RETRIEVED,
     RUN,
     TAG,
     in_single_precision,
@@ -28,29 +30,27 @@ from ragsweep.core.trec_files import (
     trec_lines,
 )
 from ragsweep.retrieval.kinds import Method, Thresholded, Trace
-from ragsweep.retrieval.known_passages import LONGEST_NAME_SHOWN, KnownPassages, readings
-from ragsweep.retrieval.ranking import Names, Ranking, Search, reaching, without_unranked
+from ragsweep.retrieval.ranking import Names, Ranking, Search
 from ragsweep.retrieval.ranking_checks import LARGEST_SCORE
-from ragsweep.text.normalisation import composed
+from ragsweep.text.normalisation import composed, same_name
 
 SETTING = "retriever.path"
+LONGEST_NAME_SHOWN = 80  # characters of a name in a message
 
 
 @dataclass(frozen=True)
 class RunFileRetriever(Thresholded):
     """The rankings in a run file, whatever system made them.
 
-    Lines are `query Q0 document rank score tag`. As in trec_eval, the score decides and the rank column is not read. A
-    document is what the dataset judges, such as a page ("manual.pdf#34") or a document, or a passage by its id. A page
-    that is listed several times stands for its passages in their order. A file that ragsweep has exported
-    (`results/ranking.trec`) gives the metrics of the run that exported it, unless that returns more than it finds.
+    Lines are `query Q0 document rank score tag`. As in trec_eval, the score decides, in single precision, not the rank
+    column; equal scores are in descending order of the document's name, byte by byte. A document is what the dataset
+    judges, such as a page ("manual.pdf#34") or a document, or a passage by its id. A page that is listed several times
+    stands for its passages in their order. A file that ragsweep has exported (`results/ranking.trec`) gives the metrics
+    of the run that exported it, unless that returns more than it finds.
 
     Attributes:
         path: The file; unzipped if its name ends in `.gz`.
         name: Name of the system, for tables and charts; None takes that of the file.
-        ties: How equal scores are ordered. `trec_eval` compares scores in single precision and orders equal ones by the
-            name of the document, descending byte by byte; `file` compares scores as they are written and keeps the
-            order of the lines.
     """
 
     without_effect: ClassVar[tuple[str, ...]] = ("path",)  # the fingerprint stands for the content
@@ -59,7 +59,6 @@ class RunFileRetriever(Thresholded):
 
     path: Text
     name: Text | None = None
-    ties: Literal["trec_eval", "file"] = "trec_eval"
 
     def __post_init__(self) -> None:
         if self.name is None:
@@ -88,7 +87,7 @@ class RunFileRetriever(Thresholded):
     def _tag(self) -> str:
         """The run tag of the first line; empty if the name was set, the file has none, or ragsweep wrote the file."""
         try:
-            _, (*_, tag) = next(trec_lines(Path(self.path), RUN, "score", SETTING))
+            _, (*_, tag) = next(trec_lines(Path(self.path), RUN, SETTING))
         except (DatasetError, StopIteration):  # said by `check`
             return ""
         return tag if self.name == Path(self.path).name and tag != TAG else ""
@@ -120,33 +119,14 @@ class RunFileRetriever(Thresholded):
         asked = {search.names.queries[row] for row in queries.tolist()}
         return queries if asked <= without else queries[:0]
 
-    @property
-    def order_of_ties(self) -> str:
-        """What decides the order of equal scores."""
-        if self.ties == "file":
-            return f"{self.name} decides by the order of its lines (retriever.ties=trec_eval: as trec_eval does)"
-        return f"the names decide, as in trec_eval (retriever.ties=file: the order of the lines in {self.name})"
-
-    def tied_at(self, search: Search, k: int) -> npt.NDArray[np.bool_]:
-        """Whether the passages of each query at the ranks k and k + 1 have equal scores, shape [queries]."""
-        found = self._found(search)
-        ranking = reaching(Ranking(found.passages, found.as_written), self.score_threshold)
-        scores = without_unranked(ranking, search.unranked, k + 1).scores
-        tied = np.zeros(len(scores), dtype=bool)
-        if scores.shape[1] > k:
-            tied = (scores[:, k - 1] == scores[:, k]) & (scores[:, k] > -np.inf)
-        return tied
-
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""
         return Trace(formula=f"as in {self.name}")
 
     def _found(self, search: Search) -> _Found:
         if search.names is None:
-            raise RetrieverError(
-                "retriever=run_file: what is searched has no names, so that no line can be found in it"
-            )
-        return _read(self.path, self.fingerprint, search.names, self.ties == "trec_eval")
+            raise RetrieverError("retriever=run_file: what is searched has no names, so that no line can be of it")
+        return _read(self.path, self.fingerprint, search.names)
 
 
 class _Found(NamedTuple):
@@ -155,44 +135,96 @@ class _Found(NamedTuple):
     Attributes:
         passages: Passages by descending score, shape [queries, depth]; `NOTHING` after the last one.
         scores: Strictly falling, same shape; -inf where there is no passage.
-        as_written: The scores as they were compared, with ties, same shape.
         without_ranking: Queries that the file lacks.
         other_queries: Queries of the file that the dataset lacks.
     """
 
     passages: Indices
     scores: Scores
-    as_written: Scores
     without_ranking: tuple[str, ...]
     other_queries: tuple[str, ...]
 
 
-class _Lines(NamedTuple):
-    """The lines of the dataset's queries, each with its query, unit, passage (or `NOTHING`), score and line number."""
+class KnownPassages:
+    """Finds the passages that the documents of a file stand for."""
 
-    queries: Indices
-    units: Indices
-    passages: Indices
-    scores: Scores
-    numbers: Indices
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._of_unit: dict[str, list[int]] = {}
+        for passage, unit in enumerate(names.units):
+            self._of_unit.setdefault(composed(unit), []).append(passage)
+        self._passages = {composed(name): passage for passage, name in enumerate(names.passages)}
+        self._without_passage = set(map(composed, names.without_passage))
+        self._places: dict[tuple[str, bool], tuple[int, int] | None] = {}
+
+    def place(self, document: str, ours: bool, where: str) -> tuple[int, int] | None:
+        """The first passage of its unit, and the passage or `NOTHING`; None if nothing was retrieved.
+
+        Args:
+            document: As the file has it.
+            ours: Whether ragsweep has written the line.
+            where: The place of the line, for error messages.
+
+        Raises:
+            DatasetError: The dataset does not have such a document, or it has no passage that could hold the rank.
+        """
+        if (document, ours) not in self._places:
+            self._places[document, ours] = self._find(document, ours, where)
+        return self._places[document, ours]
+
+    def in_unit_of(self, passage: int) -> list[int]:
+        """The passages of the unit that a passage is in."""
+        return self._of_unit[composed(self._names.units[passage])]
+
+    def _find(self, document: str, ours: bool, where: str) -> tuple[int, int] | None:
+        for name in readings(document, ours):
+            if name in self._of_unit:
+                return self._of_unit[name][0], NOTHING
+            passage = self._passages.get(name, next(self._repeated(name), None))
+            if passage is not None:
+                return self.in_unit_of(passage)[0], passage
+            if name in self._without_passage:  # leaving it out would move the later ones up
+                expected = "expected documents with text (delete its lines if the ranks below may move up)"
+                raise DatasetError(
+                    f"{where}: found {name[:LONGEST_NAME_SHOWN]!r}, which has no text in the dataset; {expected}"
+                )
+        if document == NOTHING_RETRIEVED:
+            return None
+        hint = "a document, of which parts are judged; " if document in self._names.documents else ""
+        expected = f"expected what is judged, such as {self._names.units[0]!r}"
+        if self._names.passages != self._names.units:
+            expected += f", or a passage, such as {self._names.passages[0]!r}"
+        raise DatasetError(f"{where}: found {document[:LONGEST_NAME_SHOWN]!r}, {hint}{expected}")
+
+    def _repeated(self, name: str) -> Iterator[int]:
+        """The passage of a name like `unit@passage`, which our files have for a later passage of a unit."""
+        for place, character in enumerate(name):
+            passage = self._passages.get(name[place + 1 :]) if character == "@" else None
+            if passage is not None and same_name(self._names.units[passage], name[:place]):
+                yield passage
+
+
+def readings(cell: str, ours: bool) -> tuple[str, ...]:
+    """The names that a cell can stand for, in NFC, the likelier first: our own files have %20 for a space."""
+    if "%" not in cell:
+        return (composed(cell),)
+    unquoted, cell = composed(unquote(cell)), composed(cell)
+    return (unquoted, cell) if ours else (cell, unquoted)
 
 
 # By path, content and names: a file is needed when its sweep is planned, and again when it runs.
 @lru_cache(maxsize=4)
-def _read(path: str, fingerprint: str, names: Names, as_trec_eval: bool) -> _Found:
-    """Read a file of this content for queries and passages of these names.
-
-    Equal scores are ordered as by trec_eval, or as in the file.
-    """
+def _read(path: str, fingerprint: str, names: Names) -> _Found:
+    """Read a file of this content for queries and passages of these names."""
     if names.several_units:
         raise RetrieverError("retriever=run_file: passages have several pages; expected chunker.across_pages=false")
     known = KnownPassages(names)
     queries = {composed(name): row for row, name in enumerate(names.queries)}
     others: dict[str, None] = {}
     documents: list[str] = []
-    columns: tuple[array[Any], ...] = tuple(array(kind) for kind in "qqqdq")
+    cells, scores = array("q"), array("d")  # a line is its query, unit, passage (or `NOTHING`), and number
     ranked: set[int] = set()
-    for number, (query_id, _, document, _, written, tag) in trec_lines(Path(path), RUN, "score", SETTING):
+    for number, (query_id, _, document, _, written, tag) in trec_lines(Path(path), RUN, SETTING):
         where, ours, score = f"{path}, line {number}", tag == TAG, number_of(written)
         if not abs(score) <= LARGEST_SCORE:  # also for NaN
             found = f"found the score {written[:LONGEST_NAME_SHOWN]!r}"
@@ -205,39 +237,32 @@ def _read(path: str, fingerprint: str, names: Names, as_trec_eval: bool) -> _Fou
         place = known.place(document, ours, where)
         if place is not None:
             documents.append(sys.intern(document))
-            for column, value in zip(columns, (query, *place, score, number), strict=True):
-                column.append(value)
-    lines = _Lines(*map(np.array, columns))
-    if as_trec_eval:
-        order = trec_eval_order(lines.queries, lines.scores, documents)
-        lines = lines._replace(scores=in_single_precision(lines.scores))
-    else:
-        order = np.lexsort((-lines.scores, lines.queries))  # stable
-    passages, scores = _ranked(lines, order, known, names, path)
+            cells.extend((query, *place, number))
+            scores.append(score)
+    lines, written_scores = np.array(cells).reshape(-1, 4), np.array(scores)
+    order = trec_eval_order(lines[:, 0], written_scores, documents)
+    passages, ranked_scores = _ranked(lines[order], in_single_precision(written_scores)[order], known, names, path)
     missing = tuple(name for row, name in enumerate(names.queries) if row not in ranked)
-    return _Found(passages, strictly_falling(scores), scores, missing, tuple(others))
+    return _Found(passages, strictly_falling(ranked_scores), missing, tuple(others))
 
 
-def _ranked(lines: _Lines, order: Indices, known: KnownPassages, names: Names, path: str) -> tuple[Indices, Scores]:
-    """The passages of every query in this order of the lines, and their scores.
+def _ranked(
+    lines: Indices, line_scores: Scores, known: KnownPassages, names: Names, path: str
+) -> tuple[Indices, Scores]:
+    """The passages of every query in the order of the lines, and their scores.
 
     A line that names a passage gets that one. A line that names a unit gets its first passage that no other line has.
     """
-    counts = np.bincount(lines.queries, minlength=len(names.queries))
-    ends = np.cumsum(counts)
-    passages = np.full((len(counts), max(1, counts.max())), NOTHING)
+    starts = np.searchsorted(lines[:, 0], np.arange(len(names.queries) + 1))
+    passages = np.full((len(names.queries), max(1, np.diff(starts).max())), NOTHING)
     scores = np.full(passages.shape, -np.inf)
-    for row, (end, count) in enumerate(zip(ends.tolist(), counts.tolist(), strict=True)):
-        of_query = order[end - count : end]
-        scores[row, :count] = lines.scores[of_query]
-        columns = (lines.units[of_query], lines.passages[of_query], lines.numbers[of_query])
-        passages[row, :count] = _chosen(
-            [*zip(*(column.tolist() for column in columns), strict=True)], known, names, path
-        )
+    for row, (start, end) in enumerate(pairwise(starts.tolist())):
+        scores[row, : end - start] = line_scores[start:end]
+        passages[row, : end - start] = _chosen(lines[start:end, 1:].tolist(), known, names, path)
     return passages, scores
 
 
-def _chosen(lines: list[tuple[int, int, int]], known: KnownPassages, names: Names, path: str) -> list[int]:
+def _chosen(lines: list[list[int]], known: KnownPassages, names: Names, path: str) -> list[int]:
     """The passage of each line of a query, given as the first passage of the unit, the passage, and the line number."""
     taken: dict[int, int] = {}  # by the line that has it
     for _, passage, number in lines:

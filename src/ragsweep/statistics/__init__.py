@@ -10,7 +10,7 @@ from ragsweep.statistics.best import (
 from ragsweep.statistics.bounded_mean import least_margin, least_queries
 from ragsweep.statistics.certificate import Certificate, certify
 from ragsweep.statistics.comparison import Comparison, compare_with_reference, holm, randomisation_test
-from ragsweep.statistics.front import pareto_front, shown_to_beat
+from ragsweep.statistics.front import shown_to_beat
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import (
     FEW_QUERIES,
@@ -23,9 +23,9 @@ from ragsweep.statistics.intervals import (
 )
 from ragsweep.statistics.margin import AgainstBaseline, against_baseline
 from ragsweep.statistics.mcnemar import flipped_p, mcnemar_of_pairs, mcnemar_p, paired_p
-from ragsweep.statistics.power import detectable_difference, queries_needed
+from ragsweep.statistics.power import detectable_difference
 from ragsweep.statistics.selection import Selection, SelectionByType, select, select_by_type
-from ragsweep.statistics.several_datasets import Regrets, in_one, least_regret, mean_interval, regrets
+from ragsweep.statistics.several_datasets import in_one, least_regret, regrets
 from ragsweep.statistics.standings import WORTHWHILE, Power, Standings, standings, standings_by_aggregate
 
 __all__ = [
@@ -39,7 +39,6 @@ __all__ = [
     "ComparisonWithBest",
     "Groups",
     "Power",
-    "Regrets",
     "Selection",
     "SelectionByType",
     "Standings",
@@ -60,11 +59,8 @@ __all__ = [
     "least_regret",
     "mcnemar_of_pairs",
     "mcnemar_p",
-    "mean_interval",
     "not_worse_than_best",
     "paired_p",
-    "pareto_front",
-    "queries_needed",
     "randomisation_test",
     "regrets",
     "select",

@@ -18,7 +18,7 @@ from ragsweep.statistics.intervals import (
     first_best,
     resample_weights,
 )
-from ragsweep.statistics.pairs import affordable, distances, in_parts, inverse, step_down
+from ragsweep.statistics.pairs import affordable, distances, inverse, step_down
 
 DECIMALS = 12  # of scores; what differs less has been rounded differently
 
@@ -97,31 +97,25 @@ def compare_aggregates_with_best(values: Array, resampled: Array) -> ComparisonW
     return ComparisonWithBest(best, p, p > LEVEL)
 
 
-def not_worse_than_best(scores: Array, margin: float, span: float, *, resamples: int = 10_000, seed: int = 0) -> Array:
+def not_worse_than_best(scores: Array, margin: float, span: float) -> Array:
     """P-values of the hypothesis that a configuration is worse than the best one by `margin` or more.
 
     Whichever configuration is the best, the others are compared with it, and corrected for each other. As the best
     configuration is not known, each configuration gets its largest p-value over all candidates for it
     (intersection-union test, Berger 1982; multiple comparisons with the best, Hsu 1984). The probability that any
     configuration that is worse by `margin` or more gets a p-value of at most 0.05 is at most 0.05: also where few
-    queries carry the loss, if the metric has bounds (`bounded_mean`, with Holm's correction). Without bounds, signs of
-    the differences plus `margin` are flipped: that promise then needs differences that are about symmetric.
+    queries carry the loss (`bounded_mean`, with Holm's correction).
 
     Args:
         scores: One metric of every configuration, shape [configurations, queries]. Higher is better.
         margin: In the metric's unit, above 0.
-        span: The range of the metric: the largest possible size of a difference, perhaps infinite.
-        resamples: Without bounds, the number of sign patterns to try; fewer with more than about 300 configurations
-            (`affordable`).
-        seed: Seed of the draws.
+        span: The range of the metric: the largest possible size of a difference.
 
     Returns:
         Values in [0, 1], shape [configurations]. 0 for a configuration without a different one.
     """
     rows, place = _distinct(scores)
-    if np.isfinite(span):
-        return _largest_bounded_p(rows, margin, span)[place]
-    return _largest_p(rows, margin, resamples, seed)[place]
+    return _largest_bounded_p(rows, margin, span)[place]
 
 
 def win_frequency(scores: Array, *, resamples: int = 10_000, seed: int = 0) -> Array:
@@ -166,33 +160,6 @@ def _largest_bounded_p(rows: Array, margin: float, span: float) -> Array:
     for candidate in range(len(rows)):
         largest[left] = np.maximum(largest[left], against(candidate, left)[left])
     return largest
-
-
-def _largest_p(rows: Array, margin: float, resamples: int, seed: int) -> Array:
-    """The same by sign flips, corrected by the largest statistic under each pattern."""
-    configurations, queries = rows.shape
-    sums = rows.sum(axis=1)
-    gain = sums[:, None] - sums + queries * margin  # of each configuration, against each candidate for the best
-    squares = (rows**2).sum(axis=1)
-    norms = squares[:, None] + squares - 2 * rows @ rows.T + margin * (2 * gain - queries * margin)
-    scale = inverse(np.sqrt(norms.clip(min=0)))
-    np.fill_diagonal(scale, 0)
-    observed = gain * scale
-    as_far, patterns = np.zeros_like(observed), 0
-    signs = sign_patterns(queries, affordable(resamples, configurations), seed)
-    for flipped in in_parts(np.vstack([rows @ block, margin * block.sum(axis=0)]) for block in signs):
-        sums, of_margin = flipped[:-1], flipped[-1]
-        t = np.empty_like(sums)
-        for best in range(configurations):
-            np.subtract(sums, sums[best] - of_margin, out=t)
-            t *= scale[:, best, None]
-            t[best] = -np.inf
-            largest = np.sort(t.max(axis=0))
-            as_far[:, best] += len(largest) - np.searchsorted(largest, observed[:, best] - EQUAL)
-        patterns += len(of_margin)
-    np.fill_diagonal(as_far, 0)
-    p: Array = as_far.max(axis=1) / patterns
-    return p
 
 
 def _p_with_lost_query(rows: Array, best: int, span: float) -> Array:

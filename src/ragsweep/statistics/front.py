@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -12,18 +11,6 @@ from ragsweep.statistics.bounded_mean import least_queries, p_above
 from ragsweep.statistics.comparison import sign_patterns
 from ragsweep.statistics.intervals import EQUAL, LEVEL, Array
 from ragsweep.statistics.pairs import affordable, distances, in_parts, inverse, largest_distance
-
-
-def pareto_front(quality: Array, cost: Array, **settings: Any) -> Mask:
-    """Whether each configuration may be on the front, as nothing is shown to beat it, shape [configurations].
-
-    Args:
-        quality: As of `shown_to_beat`.
-        cost: As of `shown_to_beat`.
-        **settings: Those of `shown_to_beat`.
-    """
-    beaten: Mask = np.asarray(shown_to_beat(quality, cost, **settings).any(axis=1))
-    return ~beaten
 
 
 def shown_to_beat(
@@ -46,7 +33,7 @@ def shown_to_beat(
     measured cost at half of the level each. The probability that any configuration of the true front is beaten is at
     most the level if the differences of equally good configurations are symmetric, and near it otherwise.
 
-    "Not worse" by a margin of a metric with bounds is shown by a test that holds also where few queries carry the loss
+    "Not worse" by a margin is shown by a test that holds also where few queries carry the loss
     (`bounded_mean`), at half of the level of quality. Without a margin, configurations that measure the same on every
     query count as equally good.
 
@@ -55,8 +42,7 @@ def shown_to_beat(
         cost: Of every configuration, lower is better: for the same queries or for any sample of queries, shape
             [configurations, sample]; or known without uncertainty, shape [configurations].
         margin: How much worse a quality may be that counts as not worse, in its unit.
-        span: The range of the quality: the largest possible size of a difference, perhaps infinite. Without bounds, the
-            margin is tested by sign flips, too.
+        span: The range of the quality: the largest possible size of a difference; finite where there is a margin.
         tolerance: How much more may be paid for what counts as not dearer, as a share of the cost. Set this or
             `margin`: with both, two configurations could beat each other.
         alike: Which pairs cost the same, whatever their costs, shape [configurations, configurations]; None for none.
@@ -69,9 +55,7 @@ def shown_to_beat(
     """
     known = cost.ndim == 1
     share = level if known else level / 2
-    bounded = margin > 0 and bool(np.isfinite(span))
-    slack = np.full(len(quality), 0.0 if bounded else margin)
-    better, not_worse = _shown(quality, slack, resamples, seed, share / 2 if bounded else share)
+    better, not_worse = _shown(quality, np.zeros(len(quality)), resamples, seed, share / 2 if margin else share)
     if known:
         cheaper, not_dearer = cost < cost[:, None], cost <= (1 + tolerance) * cost[:, None]
     else:
@@ -79,7 +63,7 @@ def shown_to_beat(
     if alike is not None:
         cheaper, not_dearer = cheaper & ~alike, not_dearer | alike
     beaten: Mask = np.asarray(better & not_dearer)
-    if bounded:
+    if margin:
         among = cheaper & ~beaten.any(axis=1, keepdims=True)
         beaten |= _nearly_as_good(quality, among, margin, span, level=share / 2)
     else:

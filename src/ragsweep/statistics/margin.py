@@ -9,8 +9,7 @@ import numpy as np
 from ragsweep.statistics.bounded_mean import least_queries, p_above, queries_like
 from ragsweep.statistics.comparison import sign_patterns
 from ragsweep.statistics.groups import Groups
-from ragsweep.statistics.intervals import EQUAL, LEVEL, Array, confidence_intervals
-from ragsweep.statistics.power import queries_needed
+from ragsweep.statistics.intervals import EQUAL, Array, confidence_intervals
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class AgainstBaseline:
         p_equivalent: P-value of the hypothesis that the two differ by the margin or more, in either direction.
         needed: How many queries would show that it is not worse by the margin if they were spread like these. None if
             no number would.
-        least: How many queries it takes if none of them differs at all. None if the metric has no bounds.
+        least: How many queries it takes if none of them differs at all.
     """
 
     difference: float
@@ -36,7 +35,7 @@ class AgainstBaseline:
     p_worse: float
     p_equivalent: float
     needed: int | None
-    least: int | None
+    least: int
 
 
 def against_baseline(
@@ -51,13 +50,12 @@ def against_baseline(
     """Test one pair of configurations: non-inferiority, inferiority, and equivalence.
 
     "Not worse" and "equivalent" (two one-sided tests, Schuirmann 1987) hold also where few queries carry the loss: see
-    `bounded_mean`. Without bounds, and for `p_worse`, signs are flipped, which needs differences that are about
-    symmetric.
+    `bounded_mean`. For `p_worse`, signs are flipped, which needs differences that are about symmetric.
 
     Args:
         differences: Candidate minus baseline for each query, shape [queries]; positive if the candidate is better.
         margin: How much worse still counts as not worse, in the metric's unit, above 0.
-        span: The range of the metric: the largest possible size of a difference, perhaps infinite.
+        span: The range of the metric: the largest possible size of a difference.
         groups: Those of the queries. "Not worse" then holds for groups that are no larger than these.
         resamples: Number of sign patterns and of bootstrap resamples.
         seed: Seed of both.
@@ -66,17 +64,8 @@ def against_baseline(
     units, widest = groups.totals(differences), groups.widest(span)
     difference = float(differences.mean())
     low, high = confidence_intervals(differences[None], groups=groups, resamples=resamples, seed=seed)
-    if bounded := bool(np.isfinite(span)):
-        not_worse, not_better = p_above(np.array([units, -units]), margin, widest).tolist()
-        needed = queries_like(units, margin, widest) if difference > -margin else None
-        needed = needed and groups.queries_in(needed)
-    else:
-        deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
-        deviation *= float(np.sqrt(np.maximum(1, groups.design_effect(differences))))
-        not_worse, not_better = (_p_above(each + margin, resamples, seed) for each in (units, -units))
-        reachable = difference > -margin and deviation > EQUAL
-        one_sided = 2 * LEVEL  # of a two-sided level, one half is on this side
-        needed = int(queries_needed(deviation, difference + margin, level=one_sided)) if reachable else None
+    not_worse, not_better = p_above(np.array([units, -units]), margin, widest).tolist()
+    needed = queries_like(units, margin, widest) if difference > -margin else None
     return AgainstBaseline(
         difference=difference,
         low=float(low[0]),
@@ -84,8 +73,8 @@ def against_baseline(
         p_not_worse=not_worse,
         p_worse=_p_above(-units, resamples, seed),
         p_equivalent=max(not_worse, not_better),
-        needed=needed,
-        least=groups.queries_in(least_queries(margin, widest)) if bounded else None,
+        needed=needed and groups.queries_in(needed),
+        least=groups.queries_in(least_queries(margin, widest)),
     )
 
 

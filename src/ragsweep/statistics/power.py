@@ -32,24 +32,8 @@ def detectable_difference(deviation: Array | float, queries: float, *, lost: flo
     error = np.asarray(deviation) / np.sqrt(queries)
     share, least = lost / queries, lost * np.expm1(-np.log(LEVEL) / queries)
     one_sided = share + np.hypot(ndtri(1 - LEVEL) * error, least - share) + ndtri(POWER) * error
-    detectable: Array = np.maximum(_quantiles(LEVEL) * error, one_sided)
+    detectable: Array = np.maximum((ndtri(1 - LEVEL / 2) + ndtri(POWER)) * error, one_sided)
     return detectable
-
-
-def queries_needed(deviation: Array | float, difference: float, *, level: float = LEVEL) -> Array:
-    """How many queries a two-sided paired test needs to detect a difference: the inverse of `detectable_difference`.
-
-    Args:
-        deviation: As in `detectable_difference`.
-        difference: The difference between the two means, in the metric's unit, not 0.
-        level: Probability of a false alarm.
-
-    Returns:
-        Whole numbers, at least the fewest queries of which a test that flips signs can have a p at the level; same
-        shape as `deviation`.
-    """
-    needed = (_quantiles(level) * np.asarray(deviation) / difference) ** 2
-    return np.ceil(needed).clip(min=np.ceil(1 - np.log2(level)))
 
 
 def fewest_queries(shows: Callable[[int], bool], most: int) -> int | None:
@@ -63,9 +47,3 @@ def fewest_queries(shows: Callable[[int], bool], most: int) -> int | None:
         middle = (few + many) // 2
         few, many = (few, middle) if shows(middle) else (middle, many)
     return many
-
-
-def _quantiles(level: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri(1 - level / 2) + ndtri(POWER))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 import unicodedata
 import uuid
@@ -105,12 +104,10 @@ def _place(name: str) -> Path | None:
     """The folder of a module's package, or the file of a module that is in none; None without either."""
     root = name.partition(".")[0]
     loaded = sys.modules.get(root)
-    if loaded is not None and not hasattr(loaded, "__path__") and (file := getattr(loaded, "__file__", None)):
-        return Path(inspect.getsourcefile(loaded) or file)
+    if not hasattr(loaded, "__path__") and (file := getattr(loaded, "__file__", None)):
+        return Path(file)
     with suppress(ImportError, ValueError):  # ValueError: __main__, or a module made at run time
-        spec = find_spec(root)
-        if spec and spec.submodule_search_locations:
-            return next((Path(folder) for folder in spec.submodule_search_locations), None)
-        if spec and spec.origin and Path(spec.origin).is_file():
-            return Path(spec.origin)
+        if spec := find_spec(root):
+            places = map(Path, filter(None, [*(spec.submodule_search_locations or ()), spec.origin]))
+            return next((place for place in places if place.exists()), None)
     return None

@@ -5,7 +5,6 @@ from ragsweep.sweeps.choice import Choice
 from ragsweep.sweeps.configuration_names import short_names
 from ragsweep.sweeps.decision import Decision, decide, decide_each
 from ragsweep.sweeps.decision_settings import DecisionSettings, check_at, check_decision, check_margin
-from ragsweep.sweeps.other_readings import differ_by_parser_alone, on_common_queries, parsers_of
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.promises import Promise, at_each_cutoff
 from ragsweep.sweeps.side_by_side import side_by_side, with_own_columns
@@ -30,9 +29,6 @@ __all__ = [
     "check_margin",
     "decide",
     "decide_each",
-    "differ_by_parser_alone",
-    "on_common_queries",
-    "parsers_of",
     "short_names",
     "side_by_side",
     "with_own_columns",

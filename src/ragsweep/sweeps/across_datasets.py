@@ -11,9 +11,9 @@ from itertools import combinations, count, product
 import numpy as np
 
 from ragsweep.core.arrays import Mask
-from ragsweep.statistics import Regrets, compare_with_best, in_one, least_regret, mean_interval, regrets
+from ragsweep.statistics import compare_with_best, in_one, least_regret, regrets
 from ragsweep.statistics.intervals import EQUAL, Array, first_best
-from ragsweep.sweeps.choice import EQUAL_COST, UNASKED_SAVING, Choice, about_the_same
+from ragsweep.sweeps.choice import Choice
 from ragsweep.sweeps.configuration_names import as_text, short_names
 from ragsweep.sweeps.decision import Decision
 from ragsweep.sweeps.outcome import Outcome
@@ -174,10 +174,6 @@ class AcrossDatasets:
     def _sign(self) -> int:
         return self.sweeps[0].sign(self.metric)
 
-    @property
-    def _drawn(self) -> dict[str, int]:
-        return {"resamples": self.sweeps[0].resamples, "seed": self.sweeps[0].seed}
-
     @cached_property
     def scores(self) -> list[Array]:
         """The deciding metric on each dataset, of shape [configurations, queries or groups]; higher is better."""
@@ -190,17 +186,9 @@ class AcrossDatasets:
         return self._sign * np.array([own.mean(axis=1) for own in self.scores])
 
     @cached_property
-    def mean_intervals(self) -> Array:
-        """95 % intervals of the mean over these datasets, shape [configurations, 2]."""
-        metric = self.sweeps[0].metric_info[self.metric]
-        bounds = np.sort(self._sign * np.transpose(mean_interval(self.scores, **self._drawn)))
-        return np.where(np.isfinite(bounds), bounds.clip(metric.low, metric.high), bounds)  # drawn errors may leave it
-
-    @cached_property
-    def regrets(self) -> Regrets:
-        """What each configuration loses against the best of each dataset, of those that take part."""
-        bounded = regrets(self.scores, **self._drawn)
-        return replace(bounded, high=np.minimum(bounded.high, self.sweeps[0].metric_info[self.metric].span))
+    def regrets(self) -> Array:
+        """What each configuration loses against the best measured one of each dataset, of those that take part."""
+        return regrets(self._sign * self.means)
 
     @cached_property
     def tied(self) -> Mask:
@@ -213,7 +201,8 @@ class AcrossDatasets:
     @cached_property
     def tied_in_mean(self) -> Mask:
         """Which configurations cannot be told apart from that with the best mean over datasets, [configurations]."""
-        return compare_with_best(in_one(self.scores), **self._drawn).tied
+        first = self.sweeps[0]
+        return compare_with_best(in_one(self.scores), resamples=first.resamples, seed=first.seed).tied
 
     def _on_all(self, good: Mask) -> Mask:
         """Which are good on every dataset, [configurations]; in the mean, too, where all are on every dataset."""
@@ -225,39 +214,12 @@ class AcrossDatasets:
         return not self._on_all(self.tied).all()
 
     @cached_property
-    def _as_good(self) -> Mask:
-        return self._on_all(self._among(choice.as_good for choice in self.choices))
-
-    @cached_property
-    def by_cost(self) -> str | None:
-        """The cost that chooses where nothing is told apart: what is preferred, or the first that differs."""
-        settings, runs = self.sweeps[0].settings, [run for own in self._runs for run in own]
-        if self.told_apart or not self._as_good.any() or (settings.margin is not None and not settings.prefer):
-            return None
-        costs = [settings.prefer] if settings.prefer else settings.costs
-        measured = (cost for cost in costs if all(run.value(cost) is not None for run in runs))
-        return next((cost for cost in measured if not self._cheap(cost)[self._as_good].all()), None)
-
-    def _cheap(self, cost: str) -> Mask:
-        """Which configurations cost about as little on every dataset as the cheapest that is as good."""
-        share = EQUAL_COST if self.sweeps[0].settings.prefer else UNASKED_SAVING
-        values = np.array([[run.value(cost) or 0 for run in runs] for runs in self.runs.values()])
-        least = np.where(self._as_good, self.sweeps[0].sign(cost) * values.mean(axis=1), -np.inf).argmax()
-        alike = [
-            [about_the_same(sweep, cost, run, runs[least], share) for run in runs]
-            for sweep, runs in zip(self.sweeps, self._runs, strict=True)
-        ]
-        cheap: Mask = np.all(alike, axis=0)
-        return cheap
-
-    @cached_property
     def place(self) -> int:
         """Position of the configuration to take: that with the smallest largest regret.
 
-        Of those that are as good as the best of each dataset, if there are any; where a cost chooses, of the cheapest.
+        Of those that are as good as the best of each dataset, if there are any. Costs choose nothing.
         """
-        possible = self._as_good & self._cheap(self.by_cost) if self.by_cost else self._as_good
-        return least_regret(self.regrets.measured, possible)
+        return least_regret(self.regrets, self._on_all(self._among(choice.as_good for choice in self.choices)))
 
     @property
     def named(self) -> str:
@@ -267,7 +229,7 @@ class AcrossDatasets:
     @property
     def standings(self) -> list[str]:
         """How the named configuration stands on each dataset."""
-        stands = zip(self.regrets.measured[:, self.place], self.tied[:, self.place], strict=True)
+        stands = zip(self.regrets[:, self.place], self.tied[:, self.place], strict=True)
         return ["best" if loss <= EQUAL else "tied" if tied else "worse" for loss, tied in stands]
 
     @property

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from ragsweep.core.arrays import Mask
 from ragsweep.statistics import LEVEL, least_margin, least_queries, not_worse_than_best
-from ragsweep.statistics.intervals import EQUAL, Array
+from ragsweep.statistics.intervals import Array
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
 
@@ -31,7 +30,7 @@ def units(sweep: Sweep, metric: str) -> Array:
 
 
 def span(sweep: Sweep, metric: str) -> float:
-    """The largest possible difference between two of these values, perhaps infinite."""
+    """The largest possible difference between two of these values."""
     return sweep.groups.widest(sweep.metric_info[metric].span)
 
 
@@ -112,19 +111,18 @@ class Choice:
         margin, metric = self.allowed.settings.margin, self.allowed.decided_by
         if margin is None or not self.allowed.is_mean(metric):
             return None
-        drawn = {"resamples": self.allowed.resamples, "seed": self.allowed.seed}
-        values, widest = units(self.allowed, metric), span(self.allowed, metric)
-        p = not_worse_than_best(values, margin, widest, **drawn)
-        return self._where(p <= LEVEL)
+        return self._where(
+            not_worse_than_best(units(self.allowed, metric), margin, span(self.allowed, metric)) <= LEVEL
+        )
 
     @property
     def showable(self) -> tuple[float, int] | None:
         """The smallest margin that these queries can show if none differs, and how many can show the configured one.
 
-        None without a margin, a rival or bounds of the metric.
+        None without a margin or a rival.
         """
         margin, widest = self.allowed.settings.margin, span(self.allowed, self.allowed.decided_by)
-        if self.not_worse is None or margin is None or self.distinct < 2 or not np.isfinite(widest):
+        if self.not_worse is None or margin is None or self.distinct < 2:
             return None
         level = LEVEL / (self.distinct - 1)  # Holm's, of the first claim
         groups, least = self.allowed.groups, least_queries(margin, widest, level)
@@ -209,18 +207,6 @@ def choose(sweep: Sweep, cutoff: int | None) -> Choice:
     return Choice(cutoff, here.only(allowed) if allowed else here, excluded, barred)
 
 
-def choose_at_each(sweep: Sweep) -> dict[int | None, Choice]:
-    """The choice at each cutoff. Of configurations that are equally good at one, the one that is best at most cutoffs.
-
-    If the first of them were taken, other cutoffs could seem to need another configuration where one is best at all.
-    """
-    choices = [choose(sweep, cutoff) for cutoff in sweep.cutoffs]
-    equal = [_equal_to_best(choice.allowed) for choice in choices]
-    times = Counter(sweep.label(outcome) for some in equal for outcome in some)
-    first = [max(some, key=lambda outcome: times[sweep.label(outcome)]) for some in equal]
-    return {choice.cutoff: _with_first(choice, outcome) for choice, outcome in zip(choices, first, strict=True)}
-
-
 def settled(choices: Sequence[Choice]) -> Sequence[Choice]:
     """Those that a headline can be about: several configurations compete, and each spends the budget, if there is one.
 
@@ -228,16 +214,6 @@ def settled(choices: Sequence[Choice]) -> Sequence[Choice]:
     """
     spent = [choice for choice in choices if all(map(choice.allowed.spends, choice.allowed.outcomes))] or choices
     return [choice for choice in spent if len(choice.allowed.outcomes) > 1 or choice.excluded] or spent
-
-
-def _equal_to_best(level: Sweep) -> list[Outcome]:
-    values = np.array([level.statistic(outcome, level.decided_by) for outcome in level.outcomes])
-    return [level.outcomes[place] for place in np.flatnonzero(np.abs(values - values[level.best]) <= EQUAL).tolist()]
-
-
-def _with_first(choice: Choice, first: Outcome) -> Choice:
-    others = [outcome for outcome in choice.allowed.outcomes if outcome is not first]
-    return choice if first is choice.best else replace(choice, allowed=choice.allowed.only([first, *others]))
 
 
 def _unmet(sweep: Sweep, outcome: Outcome) -> Iterator[str]:

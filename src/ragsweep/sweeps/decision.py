@@ -13,9 +13,8 @@ import numpy as np
 from ragsweep.core.arrays import Indices
 from ragsweep.core.style import is_number
 from ragsweep.statistics import LEVEL, holm, mcnemar_of_pairs
-from ragsweep.sweeps.choice import Choice, at_worst, choose_at_each, settled
+from ragsweep.sweeps.choice import Choice, at_worst, choose, settled
 from ragsweep.sweeps.configuration_names import as_text
-from ragsweep.sweeps.other_readings import differ_by_parser_alone
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.promises import Promise, ThresholdPromise, promises, threshold_promise
 from ragsweep.sweeps.sweep import Sweep
@@ -268,13 +267,13 @@ def decide(sweep: Sweep) -> Decision:
     """Decide a sweep: its runs must be on the same data, and at least one must have finished.
 
     Where nothing can be told apart, the cheapest is named, also if no cost is preferred: by the first that differs.
-    A parser is never named for its cost. What the headline names is named at every cutoff where it is as good.
+    What the headline names is named at every cutoff where it is as good.
     """
-    decision = Decision(sweep, choose_at_each(sweep))
+    decision = Decision(sweep, {cutoff: choose(sweep, cutoff) for cutoff in sweep.cutoffs})
     settings, headline = sweep.settings, decision.headline
     costs = () if settings.prefer or settings.margin is not None else costs_of_all(sweep)
     cost = next((name for name in costs if not headline.costs_the_same(name)), None)
-    if cost and headline.undecided == "tied" and not differ_by_parser_alone(sweep.outcomes):
+    if cost and headline.undecided == "tied":
         by_cost = {
             cutoff: choice if choice.costs_the_same(cost) else replace(choice, by_cost=cost)
             for cutoff, choice in decision.choices.items()

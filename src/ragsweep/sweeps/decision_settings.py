@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Annotated, Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -64,7 +65,12 @@ def check_at(settings: DecisionSettings, cutoffs: Collection[object]) -> None:
 
 
 def check_margin(setting: str, margin: float | None, metric: Metric) -> None:
-    """Raise `ConfigError` where a margin is so large that every configuration would keep it."""
+    """Raise `ConfigError` where every configuration would keep a margin, or the metric has no bounds to test it by."""
+    if margin is not None and not isfinite(metric.span):
+        raise ConfigError(
+            f"{setting}: {metric.name} has no bounds, so no margin of it can be tested; give its `low` and `high`, "
+            "or choose another metric"
+        )
     if margin is not None and not margin < metric.span:
         largest = f"less than {metric.span:g}, the whole range of {metric.name}"
         raise ConfigError(f"{setting}: found {margin:g}, expected {largest}")

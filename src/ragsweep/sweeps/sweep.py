@@ -15,7 +15,6 @@ from ragsweep.statistics import Groups, Standings, standings, standings_by_aggre
 from ragsweep.statistics.intervals import Array, first_best
 from ragsweep.sweeps.configuration_names import own_words, short, short_names
 from ragsweep.sweeps.decision_settings import RECORDED, DecisionSettings
-from ragsweep.sweeps.other_readings import on_common_queries
 from ragsweep.sweeps.outcome import BY_NAME, Outcome
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.task import LEAST_DEPTH
@@ -45,9 +44,9 @@ class Sweep:
 
     @cached_property
     def by_dataset(self) -> list[Sweep]:
-        """One sweep per dataset and evaluation: scores of different ones cannot be compared, those of parsers can."""
+        """One sweep per dataset and evaluation: scores of different ones cannot be compared."""
         groups: dict[str, list[Outcome]] = {}
-        for outcome in on_common_queries(self.outcomes):
+        for outcome in self.outcomes:
             groups.setdefault(str(outcome.task), []).append(outcome)
         words = own_words([[run.name for run in runs] for runs in groups.values()])
         lost = [{name: why for name, why in self.unfinished.items() if own & {*name.split()}} for own in words]

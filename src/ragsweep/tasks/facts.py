@@ -203,19 +203,11 @@ class DatasetFact:
         name: Its name.
         digest: Digest of its questions and correct answers.
         left_out: How many of its questions were left out.
-        source: Digest of what was read and asked, whatever parser reads it; empty if that is not known.
-        parser: What read the documents, with its version; empty if that is not known.
-        texts: Digest of the documents as they were read; empty if that is not known.
-        references: How many references were looked for in the text.
     """
 
     name: str
     digest: str
     left_out: int = 0
-    source: str = ""
-    parser: str = ""
-    texts: str = ""
-    references: Annotated[int, Field(ge=0)] = 0
 
 
 @dataclass(frozen=True, kw_only=True)

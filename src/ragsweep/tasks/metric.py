@@ -33,7 +33,7 @@ class Metric:
         binary: Whether every item has the value 0 or 1, so that the mean is a share of the items.
         wilson: Whether the 95 % interval of the mean is Wilson's, which only a binary metric can have. It is that of
             the bootstrap otherwise, which is empty where all items have the same value.
-        of_text: Whether it compares the text that is found, whatever the size of the pieces that it is found in.
+        of_text: Whether text that is not relevant lowers it, so that systems may return different amounts of text.
     """
 
     name: str

@@ -17,18 +17,19 @@ pytest.register_assert_rewrite(*(part.name for part in iter_modules(__path__, f"
 
 from ragsweep.testing.component import ComponentContract  # noqa: E402
 from ragsweep.testing.datasets import ChunkerContract, CorpusContract, DatasetContract, QuestionsContract  # noqa: E402
-from ragsweep.testing.ingest_contract import IngestContract  # noqa: E402
 from ragsweep.testing.language_models import LanguageModelContract  # noqa: E402
 from ragsweep.testing.measuring import MetricContract, TaskContract  # noqa: E402
-from ragsweep.testing.query_contracts import ExpanderContract, RewriterContract  # noqa: E402
 from ragsweep.testing.retrieval import (  # noqa: E402
     EncoderContract,
+    ExpanderContract,
     FusionContract,
+    IngestContract,
     RankerContract,
     RerankerContract,
+    ReturnedUnitContract,
+    RewriterContract,
+    SystemContract,
 )
-from ragsweep.testing.returned_units import ReturnedUnitContract  # noqa: E402
-from ragsweep.testing.systems import SystemContract  # noqa: E402
 
 __all__ = [
     "ChunkerContract",

@@ -1,4 +1,4 @@
-"""What must hold of every class that a configuration composes."""
+"""What must hold of every class that a configuration composes, and the corpus on which contracts run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,33 @@ from typing import Any, ClassVar
 import pytest
 
 from ragsweep.config.annotations import signature_of
+from ragsweep.retrieval import Search
 from ragsweep.store.stage_store import Store
+
+SEARCH = Search(
+    passages=(
+        "Anaemia in pregnancy is a haemoglobin below 11 g/dl; below 7 g/dl it is severe.",
+        "Iron and folic acid tablets are taken daily from the second trimester, not with tea.",
+        "A child with fast breathing and chest indrawing has pneumonia and is referred at once.",
+        "Oral rehydration salts are given after each loose stool; zinc for fourteen days.",
+        "Measure blood pressure at every visit: 140/90 or more needs a second reading.",
+        "Vaccines are kept between 2 and 8 degrees; a frozen vial is shaken and discarded.",
+        "Iron and folic acid tablets are taken daily from the second trimester, not with tea.",
+        "Exclusive breastfeeding for six months; nothing else, not even water.",
+        "À 38,5 °C, on donne du paracétamol : 15 mg/kg.",
+        "Malaria is found with a rapid test. Treat at once and give the whole course.",
+        "—",
+        "Dengue makes the platelets fall. Watch for bleeding and belly pain.",
+    ),
+    queries=(
+        "When are iron tablets taken?",
+        "Which test finds malaria?",
+        "paracétamol 38,5 °C",
+        "???",
+        "A woman is pale and tired: what is her haemoglobin?",
+        "When are iron tablets taken?",
+    ),
+)
 
 
 class ComponentContract:

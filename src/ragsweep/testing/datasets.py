@@ -11,8 +11,7 @@ import pytest
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, OwnDataset, PageChunker, Query
 from ragsweep.datasets.model.dataset_format import Corpus, DatasetFormat
 from ragsweep.store.stage_store import Store
-from ragsweep.testing.component import ComponentContract
-from ragsweep.testing.retrieval import SEARCH
+from ragsweep.testing.component import SEARCH, ComponentContract
 
 DOCUMENT_TEXTS = (
     " ".join(SEARCH.passages),

@@ -1,43 +1,41 @@
-"""What must hold of the stages of retrieval."""
+"""What must hold of the stages of retrieval, of systems that retrieve elsewhere, and of what is returned."""
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
+from ragsweep.core.timing import sample
+from ragsweep.datasets import Collection, Dataset, Document, Query, RecursiveChunker
+from ragsweep.datasets.model.chunking import Chunker
 from ragsweep.models.encoders.embeddings import check_embeddings
 from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, SparseRetriever, Trace, rank
-from ragsweep.retrieval.stages import fuse, rerank
+from ragsweep.retrieval.ingest.ingest import indexed
+from ragsweep.retrieval.ranking_checks import checked_answers
+from ragsweep.retrieval.results import Matching
+from ragsweep.retrieval.returned_units.merging import Enlarging
+from ragsweep.retrieval.stages import fuse, rerank, rewrite
+from ragsweep.store.code import name_of
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import NO_STORE, Store
-from ragsweep.testing.component import ComponentContract
+from ragsweep.testing.component import SEARCH, ComponentContract
+from ragsweep.testing.datasets import DOCUMENT_TEXTS
 
-SEARCH = Search(
-    passages=(
-        "Anaemia in pregnancy is a haemoglobin below 11 g/dl; below 7 g/dl it is severe.",
-        "Iron and folic acid tablets are taken daily from the second trimester, not with tea.",
-        "A child with fast breathing and chest indrawing has pneumonia and is referred at once.",
-        "Oral rehydration salts are given after each loose stool; zinc for fourteen days.",
-        "Measure blood pressure at every visit: 140/90 or more needs a second reading.",
-        "Vaccines are kept between 2 and 8 degrees; a frozen vial is shaken and discarded.",
-        "Iron and folic acid tablets are taken daily from the second trimester, not with tea.",
-        "Exclusive breastfeeding for six months; nothing else, not even water.",
-        "À 38,5 °C, on donne du paracétamol : 15 mg/kg.",
-        "Malaria is found with a rapid test. Treat at once and give the whole course.",
-        "—",
-        "Dengue makes the platelets fall. Watch for bleeding and belly pain.",
+DOCUMENTS = (
+    Document.from_pages(
+        "guide.md",
+        [
+            ("1", "guide.md#1", f"# Guide\n\n{SEARCH.passages[0]}\n\n## Treatment\n\n{SEARCH.passages[1]}"),
+            ("2", "guide.md#2", f"{SEARCH.passages[2]}\n\n### Children\n\n{SEARCH.passages[3]}\n\n# Malaria"),
+        ],
     ),
-    queries=(
-        "When are iron tablets taken?",
-        "Which test finds malaria?",
-        "paracétamol 38,5 °C",
-        "???",
-        "A woman is pale and tired: what is her haemoglobin?",
-        "When are iron tablets taken?",
-    ),
+    Document.from_pages("no headings.txt", [("1", "no headings.txt#1", " ".join(SEARCH.passages[4:9]))]),
+    Document.from_pages("17", [("1", "17", SEARCH.passages[10])]),
 )
+RESULTS = 3  # that a system is asked for
 
 
 def same(one: Ranking, other: Ranking) -> bool:
@@ -100,8 +98,6 @@ class RankerContract(StageContract):
     def test_a_corpus_of_one_passage_can_be_searched(self, made: Ranker) -> None:
         """The smallest corpus that there is."""
         self._needs_no_other_corpus(made)
-        if made.passages_needed > 1:
-            pytest.skip(f"needs {made.passages_needed} passages")
         rank(made, Search(self.search.passages[:1], self.search.queries), 5)
 
     def test_a_stored_ranking_is_the_one_that_was_computed(self, store: Store) -> None:
@@ -226,6 +222,190 @@ class EncoderContract(StageContract):
         first, second = (self.make(NO_STORE).fingerprint for _ in range(2))
         assert isinstance(first, str)
         assert first == second
+
+
+class RewriterContract(StageContract):
+    """What must hold of a rewriter.
+
+    Attributes:
+        search: Has the queries.
+    """
+
+    search: ClassVar[Search] = SEARCH
+
+    def test_every_query_gets_one_text(self, made: Any) -> None:
+        """The number and the types of what comes back are checked."""
+        assert len(rewrite(made, self.search.queries).queries) == len(self.search.queries)
+
+    def test_a_query_is_rewritten_the_same_beside_any_others(self, made: Any) -> None:
+        """A text depends on nothing but its query."""
+        together = list(made.rewrite(self.search.queries))
+        assert together == [made.rewrite([query])[0] for query in self.search.queries]
+
+
+class ExpanderContract(StageContract):
+    """What must hold of a rewriter with a method `expand`.
+
+    Attributes:
+        search: The corpus and the queries.
+        ranker: What it may rank passages with.
+    """
+
+    search: ClassVar[Search] = SEARCH
+    ranker: ClassVar[Ranker] = SparseRetriever(NO_STORE)
+
+    def test_every_query_is_searched_for_in_the_same_corpus(self, made: Any) -> None:
+        """Each search has the passages and as many queries, and it is said of every query what was changed."""
+        searches, latency_ms, changes, _ = made.expand(self.search, self.ranker)
+        assert len(searches) >= 1
+        assert all(each.passages == self.search.passages for each in searches)
+        for texts in (*(each.queries for each in searches), changes):
+            assert isinstance(texts, tuple)
+            assert [type(text) for text in texts] == [str] * len(self.search.queries)
+        assert len(latency_ms) in (0, len(sample(len(self.search.queries))))
+        assert (latency_ms >= 0).all()
+
+    def test_a_query_is_expanded_the_same_beside_any_others(self, made: Any) -> None:
+        """An expansion depends on nothing but its query, the corpus and the ranker."""
+        together = made.expand(self.search, self.ranker)
+        for query in range(len(self.search.queries)):
+            alone = made.expand(self.search.row(query), self.ranker)
+            assert [each.digest for each in alone.searches] == [each.row(query).digest for each in together.searches]
+            assert alone.changes == together.changes[query : query + 1]
+
+    def test_it_expands_the_same_way_each_time(self, store: Store) -> None:
+        """Computed, kept and read again, the searches are the same, and without a store, too."""
+        made = [self.make(each).expand(self.search, self.ranker) for each in (store, store, NO_STORE)]
+        assert len({tuple(search.digest for search in each.searches) for each in made}) == 1
+        assert len({each.changes for each in made}) == 1
+
+    def test_a_corpus_of_one_passage_can_be_searched(self, made: Any) -> None:
+        """The smallest corpus that there is."""
+        made.expand(Search(self.search.passages[:1], self.search.queries), self.ranker)
+
+
+class IngestContract(StageContract):
+    """What must hold of a component that says what is indexed.
+
+    Attributes:
+        documents: They are cut into passages of 100 characters.
+    """
+
+    documents: ClassVar[tuple[Document, ...]] = DOCUMENTS
+
+    def dataset(self) -> Dataset:
+        """The documents, cut into passages."""
+        collection = Collection("small", "page", self.documents, (), ())
+        return Dataset.from_collection(collection, RecursiveChunker(100, 0), may_lack_judgments=True)
+
+    def test_every_passage_has_one_text(self, made: Any) -> None:
+        """None of them is empty."""
+        passages = self.dataset().passages
+        texts = made.index_texts(self.documents, passages)
+        assert len(texts) == len(passages)
+        assert all(isinstance(text, str) and text for text in texts)
+
+    def test_a_text_is_the_same_beside_any_others(self, made: Any) -> None:
+        """It depends on nothing but its passage and the documents."""
+        passages = self.dataset().passages
+        together = list(made.index_texts(self.documents, passages))
+        assert together == [made.index_texts(self.documents, [each])[0] for each in passages]
+
+    def test_what_is_indexed_is_the_same_each_time(self, store: Store) -> None:
+        """Computed, kept and read again, and without a store, too."""
+        passages = self.dataset().passages
+        made = [indexed(self.make(each), self.documents, passages) for each in (store, store, NO_STORE)]
+        assert len({*made}) == 1
+        assert [each.stage for each in store.entries() if each.stage == "ingest"] == ["ingest"]
+
+    def test_no_passages_have_no_texts(self, made: Any) -> None:
+        """As of a dataset without documents."""
+        assert list(made.index_texts([], [])) == []
+
+
+class ReturnedUnitContract(ComponentContract):
+    """What must hold of a class that says what is returned.
+
+    Attributes:
+        texts: Those of the pages of two documents.
+        chunker: Cuts these into passages.
+    """
+
+    texts: ClassVar[tuple[str, ...]] = DOCUMENT_TEXTS
+    chunker: ClassVar[Chunker] = RecursiveChunker(size=60, overlap=10)
+
+    def test_what_is_returned_holds_the_passage(self, made: Any) -> None:
+        """It is a part of the passage's document."""
+        dataset, documents = self._corpus()
+        Enlarging(made, documents, dataset.passages)  # raises what is wrong
+
+    def test_it_does_not_depend_on_other_documents(self, made: Any) -> None:
+        """A document alone returns the same."""
+        dataset, documents = self._corpus()
+        all_spans = made.spans({each.source: each for each in documents}, dataset.passages)
+        for document in documents:
+            its = [row for row, each in enumerate(dataset.passages) if each.source == document.source]
+            alone = made.spans({document.source: document}, [dataset.passages[row] for row in its])
+            assert [tuple(span) for span in alone] == [tuple(all_spans[row]) for row in its]
+
+    def test_no_character_is_returned_twice(self, made: Any) -> None:
+        """If everything is found, parts do not overlap, and everything is returned."""
+        dataset, documents = self._corpus()
+        found = range(len(dataset.passages))
+        parts = Enlarging(made, documents, dataset.passages).at_cutoffs(found, [1.0] * len(found), len(found))[-1]
+        returned = [(part.source, at) for part in parts for at in range(part.start, part.end)]
+        assert len(returned) == len({*returned})
+        assert {(each.source, each.start) for each in dataset.passages} <= {*returned}
+
+    def _corpus(self) -> tuple[Dataset, tuple[Document, ...]]:
+        pages = [(str(number), f"#{number}", text) for number, text in enumerate(self.texts, start=1)]
+        documents = (Document.from_pages("a", pages[::2]), Document.from_pages("b", pages[1::2]))
+        collection = Collection("small", "page", documents, (Query("q", "iron"),), ())
+        return Dataset.from_collection(collection, self.chunker, may_lack_judgments=True), documents
+
+
+class SystemContract(ComponentContract):
+    """What must hold of every retriever that brings passages.
+
+    Attributes:
+        queries: What is asked; each has a result.
+    """
+
+    queries: ClassVar[tuple[str, ...]] = ("What clears worms?", "Why is iron not taken with tea?")
+
+    def test_every_query_has_results(self, store: Store) -> None:
+        """In the order of the queries, and each of them a `Result`."""
+        made = self.make(store)
+        answers = checked_answers(made.answers(self.queries, RESULTS), len(self.queries), name_of(made))
+        for results in answers.results:
+            assert results
+            for each in results:
+                assert any((*each.ids, each.source, each.text)), "a result says nothing of itself"
+
+    def test_scores_are_numbers(self, store: Store) -> None:
+        """Or None, where there is none."""
+        answers = self.make(store).answers(self.queries, RESULTS)
+        assert all(each.score is None or isfinite(each.score) for results in answers.results for each in results)
+
+    def test_latency_is_that_of_some_of_the_queries(self, store: Store) -> None:
+        """In milliseconds, and empty where it is not known."""
+        latency = self.make(store).answers(self.queries, RESULTS).latency_ms
+        assert len(latency) <= len(self.queries)
+        assert (latency >= 0).all()
+
+    def test_the_answer_to_a_query_does_not_depend_on_the_others(self, store: Store) -> None:
+        """Nor on their order."""
+        together = self.make(store).answers(self.queries, RESULTS).results
+        for query, expected in zip(self.queries, together, strict=True):
+            [alone] = self.make(store).answers([query], RESULTS).results
+            assert [*alone] == [*expected]
+
+    def test_it_says_how_its_results_are_matched(self, store: Store) -> None:
+        """By the number of the first page, and by how alike texts must be."""
+        matching = self.make(store).matching
+        assert isinstance(matching, Matching)
+        assert matching.first_page in (0, 1)
+        assert 0 <= matching.fuzzy_threshold <= 1
 
 
 def _rows(ranking: Ranking) -> list[list[tuple[int, float]]]:

@@ -28,9 +28,6 @@ LINE = re.compile(r"[^\n]+")
 # Ends of what models write and read, which are found fast. Lists and headings have no full stops, but line breaks.
 SENTENCE_OR_LINE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 CLAUSE_OR_LINE_END = re.compile(r"(?<=[.;:])\s+|\n+")
-SENTENCE_ENDED = re.compile(r"(?:^|\n|[.!?:)\]*\"'])\s*$")
-SENTENCE_GOES_ON = re.compile(r" [a-z]")
-LONGEST_END = 20  # characters in which a sentence may end
 
 
 def sentences_of(text: str) -> list[Span]:
@@ -67,12 +64,6 @@ def sentences_and_items(text: str) -> list[Span]:
         opening = OPENING.match(text, start, end)
         spans.append(stripped(text, opening.end() if opening else start, end))
     return [(start, end) for start, end in spans if start < end]
-
-
-def is_within_sentence(text: str, start: int, end: int) -> bool:
-    """Whether a sentence goes on before and after a span, which may be a sign that it speaks of."""
-    ended = SENTENCE_ENDED.search(text[max(0, start - LONGEST_END) : start])
-    return not ended and SENTENCE_GOES_ON.match(text, end) is not None
 
 
 def _after_headings(text: str) -> list[int]:

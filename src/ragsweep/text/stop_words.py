@@ -33,11 +33,3 @@ FRAMING_WORDS = frozenset(
     "answer answers best choice choices conclude conclusion confidence correct option options passage passages "
     "question step steps therefore".split()
 )
-
-# Words that name no subject of a question.
-EMPTY_WORDS = frozenset(
-    "say says said tell tells mean means describe describes described explain explains explained discuss discusses "
-    "discussed mention mentions mentioned thing things following above below author authors document page text "
-    "passage section paragraph article excerpt sentence snippet topic subject "
-    "many much more most few long often soon far only other same".split()
-)

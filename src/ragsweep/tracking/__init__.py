@@ -5,23 +5,29 @@ from typing import TYPE_CHECKING
 from ragsweep.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from ragsweep.tracking.address import how_to_open, run_address, store_overrides
-    from ragsweep.tracking.earlier import earlier_start, finished_before, finished_with
-    from ragsweep.tracking.fetching import fetch, fetch_outcomes, fetch_run, fetch_text
-    from ragsweep.tracking.finishing import OpenSweep, finish, say_what_waits
-    from ragsweep.tracking.journal import Journal, metrics_of
-    from ragsweep.tracking.later_decision import LaterDecision, add_decision, record_decision
+    from ragsweep.tracking.address import how_to_open, own_store, run_address, store_overrides
+    from ragsweep.tracking.decisions import LaterDecision, add_decision, record_decision
+    from ragsweep.tracking.finishing import OpenSweep, finish, push, push_command, say_what_waits
+    from ragsweep.tracking.journal import Journal
     from ragsweep.tracking.names import params_of
-    from ragsweep.tracking.place import own_store
     from ragsweep.tracking.recorded_environment import requirements, write_environment
     from ragsweep.tracking.registry import RegisteredRetriever, move_alias, register, registered, version_of_run
     from ragsweep.tracking.retriever_spans import ListedTraces, fetch_spans, list_traces
-    from ragsweep.tracking.run_record import close_all, close_open, close_orphans, failures, open_run, record
+    from ragsweep.tracking.run_record import (
+        close_all,
+        close_open,
+        close_orphans,
+        earlier_start,
+        failures,
+        finished_before,
+        finished_with,
+        open_run,
+        record,
+    )
     from ragsweep.tracking.stored_run import StoredRun
-    from ragsweep.tracking.sweep_runs import finished_here
-    from ragsweep.tracking.tracked_job import Job
+    from ragsweep.tracking.sweep_runs import fetch, fetch_outcomes, fetch_run, fetch_text, finished_here
+    from ragsweep.tracking.tracked_job import Job, metrics_of
     from ragsweep.tracking.tracking_store import check_uri
-    from ragsweep.tracking.uploads import push, push_command
     from ragsweep.tracking.view import print_latest_sweep
 
 __all__ = ["Job", "Journal", "LaterDecision", "ListedTraces", "OpenSweep", "RegisteredRetriever", "StoredRun"]

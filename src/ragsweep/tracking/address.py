@@ -1,21 +1,24 @@
-"""Addresses: of a tracking store, none of which carries a password; of its pages in MLflow's UI; of a registered model.
+"""Addresses: of a tracking store and its artifacts, without a password; of MLflow's pages; of a registered model.
 
 The address of a store is written into journals, tags, reports and pages, and printed: it must never hold a secret.
+Nothing here asks a store, so that MLflow need not be loaded.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlsplit
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.core.errors import ConfigError, RefusedError
-from ragsweep.core.project import command, project
+from ragsweep.core.errors import ConfigError, RefusedError, TrackingError, first_line
+from ragsweep.core.project import CONF, command, project, register_resolvers
 from ragsweep.core.quoting import for_hydra
 from ragsweep.core.terminal import one_line, say_once, shortened
 
@@ -32,6 +35,8 @@ OF_POSTGRES = "set PGPASSWORD in the environment or write it into ~/.pgpass inst
 OF_DATABASE = "leave it to the database client's own configuration instead"
 HOST, PORT = "127.0.0.1", 5000  # where `ragsweep ui` serves a local store
 SCHEME = "models:"  # of a registered model
+CLOUD = ("abfss", "gs", "hdfs", "s3", "viewfs", "wasbs")  # their clients have logins of their own
+SECONDS_TO_BE_FREE = 20  # for a database that somebody else is writing to
 
 # A colon before an @ begins a password, except before the number of a port.
 _PASSWORD = re.compile(r":(?!\d+(?:[/?#&]|$)).*@", re.DOTALL)
@@ -142,6 +147,96 @@ def absolute(uri: str) -> str:
     return uri.rstrip("/")
 
 
+def own_store() -> tuple[str, str]:
+    """The store where nothing names another one, and the folder of its artifacts, as `conf/tracking/local.yaml` says.
+
+    Raises:
+        RefusedError: The variable of MLflow's own clients names no store that ragsweep can use.
+    """
+    register_resolvers()
+    local = OmegaConf.load(CONF / "tracking" / "local.yaml")
+    check_address(local.uri)
+    say_variable(local.uri)
+    return str(local.uri), str(local.artifacts)
+
+
+def check_places(config: DictConfig) -> None:
+    """Check the address, the database file and the folders of a configuration's store; raises as `check_place`."""
+    uri, artifacts = (OmegaConf.select(config, f"tracking.{name}") for name in ("uri", "artifacts"))
+    if isinstance(uri, str):  # else `check` says what is missing
+        check_place(uri, artifacts)
+
+
+def check_place(uri: str, artifacts: str | None) -> None:
+    """Check what a store's address names on this machine, without leaving anything behind.
+
+    Raises:
+        TrackingError: It is not an address, a file is not a database, or a folder cannot be written to.
+    """
+    check_address(uri)
+    if database := sqlite_file(uri):
+        try:
+            is_database(database)
+            _check_folder(database.parent)
+        except OSError as error:
+            raise TrackingError(f"tracking.uri: {uri} cannot be opened ({first_line(error)})") from error
+    if artifacts and "://" in str(artifacts):
+        if not _is_place(artifacts):
+            expected = "a folder, or an address such as s3://bucket/folder without a password"
+            raise RefusedError(f"tracking.artifacts: expected {expected}")
+    elif artifacts and not is_server(uri):
+        try:
+            _check_folder(Path(str(artifacts)).resolve())
+        except OSError as error:
+            raise RefusedError(f"tracking.artifacts: {artifacts} cannot be used ({first_line(error)})") from error
+
+
+def is_cloud(artifacts: str) -> bool:
+    """Whether this is an address in a cloud rather than a folder."""
+    return artifacts.partition("://")[0] in CLOUD
+
+
+def _is_place(address: str) -> bool:
+    """Whether this is a place in a cloud, and no more."""
+    try:
+        place = urlsplit(address)
+    except ValueError:
+        return False
+    has_host = bool(place.netloc) or place.scheme in ("hdfs", "viewfs")  # they have a default one
+    return is_cloud(address) and has_host and place.password is None and not (place.query or place.fragment)
+
+
+def is_database(file: Path) -> bool:
+    """Whether there is a database of MLflow's in this file, or nothing yet; raises `OSError` where another thing is.
+
+    SQLite itself looks into it: if anything else opened and closed the file, this process would lose all its locks.
+    """
+    if not file.exists():
+        return False
+    if not file.is_file():
+        raise OSError("it is not a file")
+    try:
+        with closing(
+            sqlite3.connect(f"file:{quote(str(file))}?mode=rw", timeout=SECONDS_TO_BE_FREE, uri=True)
+        ) as connection:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except sqlite3.Error as error:
+        raise OSError(first_line(error)) from error
+    if tables and "experiments" not in tables:
+        raise OSError("it is a database of another program")
+    return bool(tables)
+
+
+def _check_folder(folder: Path) -> None:
+    """Raise `OSError` where it is not a folder, or is not writable; of a new folder, the nearest one above."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is not a folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(f"{folder} cannot be written to")
+
+
 def ui_of(uri: str) -> str:
     """The address of a store's UI: that of its server, or where `ragsweep ui` serves it."""
     return uri.rstrip("/") if is_server(uri) else f"http://{HOST}:{PORT}"
@@ -152,9 +247,9 @@ def run_address(tracking: DictConfig, experiment_id: str, run_id: str) -> str:
     return f"{ui_of(tracking.uri)}/{_run(experiment_id, run_id)}?workflowType=machine_learning"
 
 
-def link_to_report(experiment_id: str, run_id: str) -> str:
-    """The address of a sweep's report within the UI, on whichever port it is served."""
-    return f"{_run(experiment_id, run_id)}/artifacts/report.html"
+def link_to_artifact(experiment_id: str, run_id: str, path: str) -> str:
+    """The address of a run's artifact within the UI, on whichever port it is served."""
+    return f"{_run(experiment_id, run_id)}/artifacts/{path}"
 
 
 def _run(experiment_id: str, run_id: str) -> str:

@@ -1,4 +1,4 @@
-"""The end of a sweep: collects its outcomes, writes its report and closes its parent run."""
+"""The end of a sweep: collects its outcomes, writes its report, closes its parent run and uploads what has to wait."""
 
 from __future__ import annotations
 
@@ -13,26 +13,37 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from mlflow import MlflowClient
 from psutil import Process
 
 from ragsweep import report
 from ragsweep.core.digest import shortened_with_digest
 from ragsweep.core.errors import TrackingError, first_line
+from ragsweep.core.project import command
 from ragsweep.core.terminal import counted, duration
 from ragsweep.report.markup import markdown
 from ragsweep.sweeps import AcrossDatasets, Decision, DecisionSettings, Sweep, decide_each
 from ragsweep.sweeps.decision_settings import RECORDED
-from ragsweep.tracking.address import how_to_open, link_to_report, run_address, store_overrides, ui_of
-from ragsweep.tracking.journal import FILE, Journal
+from ragsweep.tracking.address import (
+    absolute,
+    how_to_open,
+    is_server,
+    link_to_artifact,
+    run_address,
+    store_overrides,
+    ui_of,
+)
+from ragsweep.tracking.client import absolute_artifacts
+from ragsweep.tracking.decisions import Answer, answer_across, answer_of, tag_runs
+from ragsweep.tracking.journal import FILE, NOTE, Journal, journals_below, read_journals, upload
 from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
-from ragsweep.tracking.parent_answer import Answer, answer_across, answer_of
+from ragsweep.tracking.process import is_gone
 from ragsweep.tracking.recorded_environment import code_version, write_environment
 from ragsweep.tracking.run_record import close_open
 from ragsweep.tracking.stored_run import StoredRun
-from ragsweep.tracking.sweep_runs import collect, stored_runs
-from ragsweep.tracking.tracked_job import DECIDED, HEADLINE, Job
-from ragsweep.tracking.uploads import NOTE, describe_decision, push, push_command, waiting
-from ragsweep.tracking.verdicts import note_verdicts, tag_runs
+from ragsweep.tracking.sweep_runs import collect, stored_runs, sweep_runs
+from ragsweep.tracking.tracked_job import DECIDED, HEADLINE, PARENT, Job
+from ragsweep.tracking.tracking_store import UNREACHABLE, check_uri, existing_store
 from ragsweep.tracking.view import BY_HAND, save_view, sweep_address
 
 ROOM = "&emsp;" * 2  # between the columns of a table: MLflow leaves none
@@ -90,14 +101,10 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
         print(f"report: {report_file} (sweep {sweep.parent.run_id or 'not in the tracking store yet'})")
     for name, status in results.unfinished.items():
         print(f"did not finish: {name} ({status})", file=sys.stderr)
-    if run_id := sweep.parent.run_id:
-        note_verdicts(folder, decisions, across, all_runs=stored is None)
-        if stored is not None:
-            tag_runs(tracking.uri, stored, decisions, across)
+    if sweep.parent.run_id:
+        tag_runs(tracking.uri, folder, stored, decisions, across)
     missing = say_what_waits(sweep)
-    if run_id:
-        if sweep.parent.uploaded:
-            describe_decision(sweep.parent)
+    if run_id := sweep.parent.run_id:
         lines = how_to_open(tracking)
         lines += [f"the decision: {run_address(tracking, sweep.parent.experiment_id, run_id)}"] if across else []
         for names, each in _experiments(sweep, across, stored).items():  # a store that was away has an id only now
@@ -208,7 +215,7 @@ def close_parent(parent: Journal, written: _Written, pages: Mapping[str, str], s
     """Upload the tables, charts and report of a sweep, log the decision, and end the parent run."""
     links = {f"{names}runs and charts": page for names, page in pages.items()}
     if parent.run_id and (parent.folder / "report.html").exists():
-        links = {"report.html": link_to_report(parent.experiment_id, parent.run_id), **links}
+        links = {"report.html": link_to_artifact(parent.experiment_id, parent.run_id, "report.html"), **links}
     parent.tag({NOTE: _note(written, links)})
     if answer := written.answer:
         parent.tag({DECIDED: "true", HEADLINE: answer.headline, **answer.tags})
@@ -234,3 +241,90 @@ def _cutoff_shown(datasets: Sequence[Decision]) -> tuple[str, int] | None:
     sweep, value = datasets[0].sweep, datasets[0].headline.cutoff
     several = len(sweep.at(value).outcomes) > 1
     return (sweep.cutoff, value) if sweep.cutoff and value is not None and several else None
+
+
+class Pushed(NamedTuple):
+    """The result of an upload.
+
+    Attributes:
+        uploaded: How many runs were uploaded.
+        refused: Runs that could not be uploaded, by folder, with the reason.
+        elsewhere: Runs that belong to another store: their journals by folder.
+    """
+
+    uploaded: int
+    refused: Mapping[Path, str]
+    elsewhere: Mapping[Path, Journal]
+
+
+def waiting(folder: Path) -> int:
+    """How many runs below a folder are missing in the store or not complete there."""
+    return sum(not journal.uploaded for _, journal in journals_below(folder))
+
+
+def push_command(folder: Path, uri: str, artifacts: str | None) -> str:
+    """The command that uploads the runs of a folder."""
+    place = ["--artifacts", absolute_artifacts(artifacts)] if artifacts and not is_server(uri) else []
+    return command("push", folder, "--uri", absolute(uri), *place)
+
+
+def push(folder: Path, uri: str | None, artifacts: str | None) -> Pushed:
+    """Upload the runs below a folder that are missing in a store or not complete there.
+
+    The store is never taken from a journal, because anybody may have written it. The journal only says which store a
+    run belongs to.
+
+    Args:
+        folder: The folder of a run, of a sweep, or of several.
+        uri: The store. It gets only runs that belong to it. None uploads nothing.
+        artifacts: Folder or cloud address for the artifacts of a new experiment in a local store.
+
+    Raises:
+        TrackingError: The store still does not answer.
+    """
+    ours: dict[Path, Journal] = {}
+    refused: dict[Path, str] = {}
+    elsewhere: dict[Path, Journal] = {}
+    for place, journal in read_journals(folder):
+        if isinstance(journal, TrackingError):
+            refused[place] = str(journal)
+        elif journal.uploaded:
+            continue
+        elif uri is None or absolute(journal.uri) != absolute(uri):
+            elsewhere[place] = journal
+        else:
+            ours[place] = journal
+    if uri is not None and ours:
+        check_uri(uri, artifacts)
+    parents = set()
+    for place, journal in ours.items():
+        try:
+            _upload(journal, place, artifacts)
+            parents.add(journal.tags.get(PARENT) or str(journal.run_id))
+        except (TrackingError, *UNREACHABLE) as error:
+            refused[place] = f"{place}: {first_line(error)}"
+    for parent in parents:  # last, when all runs of the sweep are uploaded
+        with suppress(TrackingError, ValueError, *UNREACHABLE):  # anybody may have written the runs
+            save_view(str(uri), list(sweep_runs(MlflowClient(uri), parent)), parent)
+    return Pushed(len(ours.keys() - refused.keys()), refused, elsewhere)
+
+
+def _upload(journal: Journal, folder: Path, artifacts: str | None) -> None:
+    if journal.status == "RUNNING":
+        if not is_gone(journal.tags.get("process")):
+            raise TrackingError("is still running, or ran on another machine")
+        journal.status = "KILLED"
+    journal.artifacts = artifacts
+    if artifacts is None and not is_server(journal.uri) and not _has(journal.uri, journal.experiment):
+        raise TrackingError(
+            f"its experiment {journal.experiment!r} is new in {journal.uri}: --artifacts says where to keep its files"
+        )
+    upload(journal, folder)
+
+
+def _has(uri: str, experiment: str) -> bool:
+    """Whether a local store has this experiment."""
+    try:
+        return existing_store(uri).get_experiment_by_name(experiment) is not None
+    except FileNotFoundError:
+        return False

@@ -10,11 +10,11 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-import numpy as np
 from mlflow import MlflowClient
 from mlflow.entities import Dataset as LoggedDataset
 from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run, RunTag
@@ -23,14 +23,18 @@ from pydantic import AfterValidator, ConfigDict, FailFast, Field
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
 from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError, read_text
-from ragsweep.tasks.task import Items, Measurement
+from ragsweep.core.terminal import shortened
+from ragsweep.tasks.task import Items
 from ragsweep.tracking.address import check_address
 from ragsweep.tracking.client import reason
-from ragsweep.tracking.names import RUN_ID, params_of, tagged, tags_of, type_names
-from ragsweep.tracking.tracked_job import is_measured
+from ragsweep.tracking.names import RUN_ID, params_of, tagged, tags_of
+from ragsweep.tracking.tracked_job import HEADLINE, dataset_input, is_measured
 from ragsweep.tracking.tracking_store import UNREACHABLE, is_refusal, open_store
 
 FILE = "tracking.json"
+NOTE = "mlflow.note.content"
+OURS = "mlflow.ragsweep.description"  # tag of an experiment: when its decision was made, and NOTE as we wrote it
+LONGEST_DESCRIPTION = 600  # characters of a headline
 KEY = "key"  # tag: identifies a run, also before the tracking store has given it an id
 
 METRICS_A_BATCH = 800  # MLflow accepts 1000 metrics, params and tags together
@@ -39,7 +43,6 @@ PARAMS_A_BATCH = 100
 LARGEST_JOURNAL_MB = 50
 LAST = 253_402_300_799_000  # milliseconds since 1970: the end of the year 9999, the last that a date can have
 
-DIGEST_LENGTH = 36  # the longest of a dataset that MLflow accepts
 DATASET = {"name", "digest", "source_type", "source", "profile"}
 
 T = TypeVar("T")
@@ -208,46 +211,6 @@ class Journal:
 OPEN: set[Journal] = set()  # the runs that this process has begun and not closed
 
 
-def dataset_input(items: Items, settings: Mapping[str, Any]) -> dict[str, str]:
-    """The dataset with our own digest. MLflow's digest covers only the first 10,000 rows."""
-    return {
-        "name": items.name,
-        "digest": items.digest[:DIGEST_LENGTH],
-        "source_type": "ragsweep",
-        "source": json.dumps({name: value for name, value in settings.items() if name.startswith("dataset.")}),
-        "profile": json.dumps(dict(items.profile)),
-    }
-
-
-def metrics_of(measurement: Measurement, decide_by: str) -> dict[tuple[str, int], float]:
-    """Everything that is logged as a metric, by name and step.
-
-    Curves have a step per cutoff, what was measured several times has one per repeat, and other metrics have step 0.
-    """
-    measures = ((each.metric.name, each.value) for each in measurement.measures)
-    scalars = (*_scalars(measurement, decide_by), *measures)
-    metrics = {(name, 0): value for name, value in scalars}
-    for name, curve in measurement.curves.items():
-        metrics |= {(f"at_k/{name}", step): value for step, value in enumerate(curve.values.tolist(), start=1)}
-    for name in (score.metric.name for score in measurement.scores):
-        means = measurement.facts.get("repeated", {}).get(name, {}).get("means", ())
-        metrics |= {(f"by_repeat/{name}", step): value for step, value in enumerate(means, start=1)}
-    return metrics
-
-
-def _scalars(measurement: Measurement, decide_by: str) -> Iterator[tuple[str, float]]:
-    scores = sorted(measurement.scores, key=lambda score: score.metric.name != decide_by)
-    for score in scores:  # MLflow's "Compare" shows the first metric
-        yield score.metric.name, score.value
-    for score in measurement.scores:
-        yield f"ci/{score.metric.name}_low", score.low
-        yield f"ci/{score.metric.name}_high", score.high
-    kinds = measurement.items["query_type"].to_numpy(dtype=object)
-    for kind, name in type_names(sorted(measurement.items["query_type"].dropna().unique()), decide_by).items():
-        if (per_item := scores[0].per_item) is not None:
-            yield f"by_type/{name}/{decide_by}", float(np.mean(per_item[kinds == kind]))
-
-
 def refused(error: Exception, folder: Path) -> RefusedError:
     """The error that ends a run whose record the store rejects."""
     if isinstance(error, RefusedError):
@@ -305,6 +268,25 @@ def upload(journal: Journal, folder: Path) -> None:
     client.set_terminated(run.info.run_id, journal.status, journal.ended)
     journal.uploaded = True
     journal.write(folder)
+    if (headline := journal.tags.get(HEADLINE)) and journal.ended:
+        describe(client, run.info.experiment_id, headline, journal.name, journal.ended)
+
+
+def describe(client: MlflowClient, experiment_id: str, headline: str, name: str, decided: int) -> None:
+    """Make the decision of a run an experiment's description, unless that has a later one or the words of a user.
+
+    MLflow shows it as Markdown on the experiment's page, and as plain text in the list of experiments.
+    """
+    from ragsweep.report.markup import plain  # a job needs no report
+
+    date = f"{datetime.fromtimestamp(decided / 1000):%Y-%m-%d %H:%M}"
+    note = plain(f'{shortened(headline, LONGEST_DESCRIPTION)} See "{name}" under "Model training" ({date}).')
+    with suppress(*UNREACHABLE):  # the decision is in the run, too
+        tags = client.get_experiment(experiment_id).tags
+        latest, _, ours = tags.get(OURS, "").partition(": ")
+        if tags.get(NOTE, "") in ("", ours) and latest <= date:
+            client.set_experiment_tag(experiment_id, NOTE, note)
+            client.set_experiment_tag(experiment_id, OURS, f"{date}: {note}")
 
 
 def _run_of(client: MlflowClient, journal: Journal) -> Run:

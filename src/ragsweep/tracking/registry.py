@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version as version_of
@@ -23,7 +23,7 @@ from mlflow.models import Model, ModelSignature
 from mlflow.types.schema import Array, ColSpec, DataType, Object, ParamSchema, ParamSpec, Property, Schema
 from omegaconf import DictConfig
 
-from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, first_line
+from ragsweep.core.errors import RagsweepError, RefusedError
 from ragsweep.core.project import command
 from ragsweep.tracking.address import model_address, store_overrides
 from ragsweep.tracking.client import Client
@@ -31,7 +31,7 @@ from ragsweep.tracking.names import RUN_ID, tags_of
 from ragsweep.tracking.recorded_environment import requirements
 from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.tracked_job import DIGEST
-from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store
+from ragsweep.tracking.tracking_store import UNREACHABLE, reading
 
 CANDIDATE = "candidate"  # alias of the newest version that was registered
 REGISTERED_BY = "ragsweep.version"  # tag of a version: marks those of ragsweep
@@ -72,7 +72,7 @@ def register(
     Raises:
         TrackingError: The store refuses it, or cannot be reached.
     """
-    with _registry(tracking, f"models:/{name}") as client:
+    with reading(tracking.uri, tracking.artifacts, f"models:/{name}") as client:
         experiment = client.get_run(run.run_id).info.experiment_id
         tags = {REGISTERED_BY: version_of("ragsweep"), "configuration": run.name, "dataset.digest": run.dataset}
         tags = tags_of({**tags, **({DIGEST: run.tags[DIGEST]} if DIGEST in run.tags else {})})
@@ -129,21 +129,24 @@ def registered(tracking: DictConfig, address: str) -> RegisteredRetriever:
         TrackingError: There is no such model, alias or version; or ragsweep did not register it, or its run is gone.
     """
     name, alias, number = model_address(address)
-    with _registry(tracking, address) as client:
+    with reading(tracking.uri, tracking.artifacts, address) as client:
         if alias:
             aliases = _aliases(client, name, address, tracking)
-            if alias not in aliases:
-                raise _no_alias(address, aliases, tracking.uri)
+            if alias not in aliases:  # no comparison can decide which version is the first one
+                known = ", ".join(f"{known} is version {of}" for known, of in sorted(aliases.items()))
+                to_set = f"MlflowClient({tracking.uri!r}).set_registered_model_alias({name!r}, {alias!r}, VERSION)"
+                raise RefusedError(
+                    f"{address}: no version has this alias ({known or 'the model has none'}); the first one is the "
+                    f'decision of a person: python -c "from mlflow import MlflowClient; {to_set}"'
+                )
             number = aliases[alias]
-        with _expected(f"{address}: the registry has no such version"):
-            found = client.get_model_version(name, number)
-        return replace(_measured(client, found, address), alias=alias)
+        return replace(_measured(client, client.get_model_version(name, number), address), alias=alias)
 
 
 def version_of_run(tracking: DictConfig, name: str, run_id: str) -> RegisteredRetriever:
     """The newest version of a model that was measured as this run. Raises `TrackingError` if there is none."""
     address = f"models:/{name}"
-    with _registry(tracking, address) as client:
+    with reading(tracking.uri, tracking.artifacts, address) as client:
         of_run = client.search_model_versions(f"run_id = '{run_id}'")
         found = [each for each in of_run if each.name == name and REGISTERED_BY in each.tags]
         if not found:
@@ -160,7 +163,7 @@ def move_alias(tracking: DictConfig, was: RegisteredRetriever, to: RegisteredRet
     """
     assert was.alias is not None
     address = f"models:/{was.name}@{was.alias}"
-    with _registry(tracking, address) as client:
+    with reading(tracking.uri, tracking.artifacts, address) as client:
         now = _aliases(client, was.name, address, tracking).get(was.alias)
         if now != was.number:
             raise RefusedError(
@@ -171,20 +174,13 @@ def move_alias(tracking: DictConfig, was: RegisteredRetriever, to: RegisteredRet
 
 def _aliases(client: Client, name: str, address: str, tracking: DictConfig) -> dict[str, str]:
     """The aliases of a model, with the numbers of their versions."""
-    made = command("export", "RUN_ID", "--register", name, *store_overrides(tracking))
-    with _expected(f"{address}: the registry has no model {name!r}; this makes it: {made}"):
+    try:
         return {alias: str(number) for alias, number in client.get_registered_model(name).aliases.items()}
-
-
-def _no_alias(address: str, aliases: Mapping[str, str], uri: str) -> RefusedError:
-    """Says how a person gives the first version its alias: no comparison can decide that."""
-    name, alias, _ = model_address(address)
-    known = ", ".join(f"{each} is version {number}" for each, number in sorted(aliases.items()))
-    code = f"from mlflow import MlflowClient; MlflowClient({uri!r}).set_registered_model_alias({name!r}, {alias!r}, "
-    return RefusedError(
-        f"{address}: no version has this alias ({known or 'the model has none'}); the first one is the decision of a "
-        f'person: python -c "{code}VERSION)"'
-    )
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+            raise
+        made = command("export", "RUN_ID", "--register", name, *store_overrides(tracking))
+        raise RefusedError(f"{address}: the registry has no model {name!r}; this makes it: {made}") from error
 
 
 def _measured(client: Client, found: ModelVersion, address: str) -> RegisteredRetriever:
@@ -192,30 +188,6 @@ def _measured(client: Client, found: ModelVersion, address: str) -> RegisteredRe
     what = f"{address}: version {found.version}"
     if REGISTERED_BY not in found.tags or not RUN_ID.fullmatch(str(found.run_id)):
         raise RefusedError(f"{what} was not registered by ragsweep: nothing says which run was measured")
-    with _expected(f"{what} was measured as run {found.run_id}, which is gone"):
-        run = client.get_run(found.run_id)
-    if run.info.lifecycle_stage == "deleted":
+    if client.get_run(found.run_id).info.lifecycle_stage == "deleted":
         raise RefusedError(f"{what} was measured as run {found.run_id}, which was deleted; MLflow can restore it")
     return RegisteredRetriever(found.name, str(int(found.version)), found.run_id)
-
-
-@contextmanager
-def _expected(otherwise: str) -> Iterator[None]:
-    """Raise `RefusedError` with this text where the store has not got what it is asked for in the block."""
-    try:
-        yield
-    except MlflowException as error:
-        if error.error_code != "RESOURCE_DOES_NOT_EXIST":
-            raise
-        raise RefusedError(otherwise) from error
-
-
-@contextmanager
-def _registry(tracking: DictConfig, address: str) -> Iterator[Client]:
-    """A client of the store. Errors within the block become a `TrackingError` about this address."""
-    try:
-        yield existing_store(tracking.uri, tracking.artifacts)
-    except TrackingError:
-        raise
-    except (*UNREACHABLE, ValueError, TypeError) as error:  # anything may have been written into it
-        raise TrackingError(f"{address}: cannot be used in {tracking.uri} ({first_line(error)})") from error

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
-from mlflow.entities import Trace
-from mlflow.store.tracking.rest_store import RestStore
-from mlflow.utils.credentials import get_default_host_creds
+from mlflow.tracing.client import TracingClient
 
-from ragsweep.core.errors import TrackingError, first_line
+from ragsweep.core.errors import TrackingError
 from ragsweep.core.progress import advance, progress
 from ragsweep.core.terminal import some_of
-from ragsweep.tracking.address import is_server
-from ragsweep.tracking.client import Client
-from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store
+from ragsweep.tracking.tracking_store import reading
 
 MOST_TRACES = 100_000  # the newest ones
 TRACES_AT_ONCE = 10  # the most that a server sends
@@ -45,58 +40,37 @@ def list_traces(uri: str, experiment: str) -> ListedTraces:
     Raises:
         TrackingError: The store cannot be reached, or has no such experiment.
     """
-    try:
-        client = existing_store(uri)
+    with reading(uri, None, "retriever.experiment") as client:
         known = client.get_experiment_by_name(experiment)
         if known is None:
-            there_is = some_of(each.name for each in client.search_experiments())
+            there_is = some_of(group.name for group in client.search_experiments())
             raise TrackingError(f"retriever.experiment: {uri} has no experiment {experiment!r} (there is {there_is})")
         ids: list[str] = []
         elsewhere, token = 0, None
+        asked = {"locations": [known.experiment_id], "filter_string": "span.type = 'RETRIEVER'", "include_spans": False}
         while len(ids) + elsewhere < MOST_TRACES:
-            page = client.search_traces(
-                locations=[known.experiment_id],
-                filter_string="span.type = 'RETRIEVER'",
-                max_results=PAGE,
-                page_token=token,
-                include_spans=False,
-            )
-            here = [each.info.trace_id for each in page if each.info.tags.get(PLACE) == IN_THE_STORE]
+            page = client.search_traces(**asked, max_results=PAGE, page_token=token)
+            here = [trace.info.trace_id for trace in page if trace.info.tags.get(PLACE) == IN_THE_STORE]
             ids += here
             elsewhere += len(page) - len(here)
             token = page.token
             if not token:
                 break
-    except UNREACHABLE as error:
-        raise _unreadable(uri, error) from error
-    return ListedTraces(tuple(ids), elsewhere, token is not None)
+    return ListedTraces(tuple(ids), elsewhere, bool(token))
 
 
 def fetch_spans(uri: str, ids: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     """All spans of these traces, as MLflow writes them: times in nanoseconds, attributes as JSON.
+
+    MLflow's client would fetch them from where each trace says that they are; its store only sends those that it has.
 
     Raises:
         TrackingError: The store cannot be reached.
     """
     with progress("reading traces", len(ids)):
         for start in range(0, len(ids), TRACES_AT_ONCE):
-            some = ids[start : start + TRACES_AT_ONCE]
-            try:
-                traces = _traces(uri, some)
-            except UNREACHABLE as error:
-                raise _unreadable(uri, error) from error
+            some = [*ids[start : start + TRACES_AT_ONCE]]
+            with reading(uri, None, "retriever.experiment"):
+                traces = TracingClient(uri).store.batch_get_traces(some)
             yield from (span.to_dict() for trace in traces for span in trace.data.spans)
             advance(len(some))
-
-
-def _traces(uri: str, ids: Sequence[str]) -> list[Trace]:
-    """Traces with their spans. Of a server, MLflow's client would also fetch from where it says that spans are."""
-    if is_server(uri):
-        traces: list[Trace] = RestStore(partial(get_default_host_creds, uri)).batch_get_traces([*ids])
-        return traces
-    client = Client(uri)
-    return [client.get_trace(each, display=False) for each in ids]
-
-
-def _unreadable(uri: str, error: Exception) -> TrackingError:
-    return TrackingError(f"retriever.experiment: traces cannot be read from {uri} ({first_line(error)})")

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+import warnings
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, suppress
 from math import isfinite
 
 import pandas as pd
 
 from ragsweep.core.csv_files import setting_columns
-from ragsweep.core.errors import TrackingError, first_line
+from ragsweep.core.errors import TrackingError
 from ragsweep.core.parsing import MalformedError
+from ragsweep.tracking.address import own_store
 from ragsweep.tracking.client import Client
 from ragsweep.tracking.names import NOT_COLUMNS
-from ragsweep.tracking.place import own_store
 from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.sweep_runs import finished_runs
 from ragsweep.tracking.tracked_job import DIGEST, PARENT, is_measured
-from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store, search
+from ragsweep.tracking.tracking_store import reading, search
 
-Setting = int | float | bool | str | None
-
+RUN = ["run_id", "name", "experiment", "sweep", "status", "start_time"]  # first columns of the table of runs
 QUERY = ["run_id", "name", "query_id", "query", "query_type"]  # columns of the long table, before the metrics
 FINISHED = "attributes.status = 'FINISHED'"
-LITERAL_VALUES = {"None": None, "True": True, "False": False}
 
 
 def runs(
@@ -46,39 +45,32 @@ def runs(
         Columns `run_id`; `name`; `experiment`; `sweep`, the run id of its sweep, missing for a single run;
         `status`; `start_time` in UTC; then every param and every metric by its name in MLflow, without the curves
         `at_k/`. A param that has the name of another column is called `params.NAME`. Numbers are numbers and switches
-        are booleans. A setting is missing if it is null or had no effect.
-        Without `sweep`, the runs are in the order of their start, each once, with the sweep that ran it.
+        are booleans. A setting is missing if it is null or had no effect. A run of another schema is left out with a
+        warning. Without `sweep`, the runs are in the order of their start, each once, with the sweep that ran it.
 
     Raises:
         TrackingError: The store cannot be read, or has no such experiment or sweep.
     """
-    with _opened(uri) as client:
+    with _reading(sweep or "the runs", uri) as client:
         names = {group.experiment_id: group.name for group in client.search_experiments()}
         if experiment not in (None, *names.values()):
             known = ", ".join(sorted(names.values()))
             raise TrackingError(f"experiment: found {experiment!r}, expected one that the store has: {known}")
         chosen = [key for key, name in names.items() if experiment in (None, name)]
-        listed = _made_in(client, chosen) if sweep is None else _of_sweep(client, sweep)
-    listed = [run for run in listed if run.experiment_id in chosen]
+        listed = _started_in(client, chosen) if sweep is None else _of_sweep(client, sweep)
+        listed = [run for run in listed if run.experiment_id in chosen and _has_our_schema(run)]
     if latest:
         kept = {run.tags.get(DIGEST, run.run_id): run for run in listed}  # the last one stays
         listed = [run for run in listed if run in kept.values()]
-    fixed = pd.DataFrame(
-        {
-            "run_id": [run.run_id for run in listed],
-            "name": [run.name for run in listed],
-            "experiment": [names[run.experiment_id] for run in listed],
-            "sweep": [sweep or run.tags.get(PARENT) for run in listed],
-            "status": [run.status for run in listed],
-            "start_time": pd.to_datetime([run.started or 0 for run in listed], unit="ms", utc=True, errors="coerce"),
-        }
-    )
-    params = _table([{name: _typed(text) for name, text in run.params.items()} for run in listed])
-    metrics = _table(
-        [{name: value for name, value in run.values.items() if not name.startswith(NOT_COLUMNS)} for run in listed]
-    )
-    columns = setting_columns(map(str, params), {*map(str, fixed), *map(str, metrics)})
-    return pd.concat([fixed, params.rename(columns=columns), metrics], axis="columns")
+    metrics = sorted({name for run in listed for name in run.values if not name.startswith(NOT_COLUMNS)})
+    columns = setting_columns({name for run in listed for name in run.params}, {*RUN, *metrics})
+    rows = []
+    for run in listed:
+        about = [run.run_id, run.name, names[run.experiment_id], sweep or run.tags.get(PARENT), run.status, run.started]
+        params = {columns[name]: _typed(text) for name, text in run.params.items()}
+        rows.append({**run.values, **params, **dict(zip(RUN, about, strict=True))})
+    table = pd.DataFrame(rows, columns=[*RUN, *(columns[name] for name in sorted(columns)), *metrics])
+    return table.assign(start_time=pd.to_datetime(table["start_time"], unit="ms", utc=True, errors="coerce"))
 
 
 def per_query(run_ids: str | Iterable[str], *, uri: str | None = None, artifacts: str | None = None) -> pd.DataFrame:
@@ -101,36 +93,24 @@ def per_query(run_ids: str | Iterable[str], *, uri: str | None = None, artifacts
     Raises:
         TrackingError: The store cannot be read, or a run has no such table.
     """
-    run_ids = [run_ids] if isinstance(run_ids, str) else list(run_ids)
-    with _opened(uri, artifacts) as client:
-        tables = [_per_query(client, run_id) for run_id in run_ids]
+    tables = []
+    for run_id in [run_ids] if isinstance(run_ids, str) else run_ids:
+        with _reading(run_id, uri, artifacts) as client:
+            run = StoredRun.of(client, client.get_run(run_id))
+            run.check_schema()
+            table = run.per_query
+        table.insert(0, "run_id", run_id)
+        table.insert(1, "name", run.name)
+        tables.append(table)
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=QUERY)
 
 
-def _per_query(client: Client, run_id: str) -> pd.DataFrame:
-    try:
-        run = StoredRun.of(client, client.get_run(run_id))
-        table = run.per_query
-    except (MalformedError, *UNREACHABLE) as error:
-        raise TrackingError(f"{run_id}: has no results/per_query.csv that can be read ({first_line(error)})") from error
-    table.insert(0, "run_id", run_id)
-    table.insert(1, "name", run.name)
-    return table
+def _reading(what: str, uri: str | None, artifacts: str | None = None) -> AbstractContextManager[Client]:
+    own_uri, own_artifacts = own_store() if uri is None else (uri, None)
+    return reading(own_uri, artifacts or own_artifacts, what)
 
 
-@contextmanager
-def _opened(uri: str | None, artifacts: str | None = None) -> Iterator[Client]:
-    """A client of the store, by default the project's own. Errors within the block become a `TrackingError`."""
-    if uri is None:
-        uri, own_artifacts = own_store()
-        artifacts = artifacts or own_artifacts
-    try:
-        yield existing_store(uri, artifacts)
-    except UNREACHABLE as error:
-        raise TrackingError(f"{uri} cannot be read ({first_line(error)})") from None  # a notebook would show both
-
-
-def _made_in(client: Client, experiments: list[str]) -> list[StoredRun]:
+def _started_in(client: Client, experiments: list[str]) -> list[StoredRun]:
     """The measured runs of these experiments, the earliest first. Runs of other programs are left out."""
     measured = [run for run in search(client, FINISHED, experiments) if is_measured(run) and DIGEST in run.data.tags]
     return [StoredRun.of(client, run) for run in sorted(measured, key=lambda run: int(run.info.start_time))]
@@ -142,18 +122,21 @@ def _of_sweep(client: Client, sweep: str) -> list[StoredRun]:
     return finished_runs(client, sweep)
 
 
-def _table(rows: Sequence[Mapping[str, Setting]]) -> pd.DataFrame:
-    """A row for each run, and a column for each name in any of them, in alphabetical order."""
-    return pd.DataFrame(rows, range(len(rows)), sorted({name for row in rows for name in row}))
+def _has_our_schema(run: StoredRun) -> bool:
+    """Whether a run can be read; a warning names one that is left out."""
+    try:
+        run.check_schema()
+        return True
+    except MalformedError as error:
+        warnings.warn(f"run {run.run_id} cannot be read ({error}) and is left out", stacklevel=4)
+        return False
 
 
-def _typed(text: str) -> Setting:
+def _typed(text: str) -> int | float | bool | str | None:
     """The setting that was logged as `str(setting)`. Only what `str` would write is a number, so "007" is a text."""
-    if text in LITERAL_VALUES:
-        return LITERAL_VALUES[text]
     for number in (int, float):
         with suppress(ValueError):
             value = number(text)
             if str(value) == text and isfinite(value):
                 return value
-    return text
+    return {"None": None, "True": True, "False": False}.get(text, text)

@@ -132,7 +132,7 @@ class StoredRun:
     @property
     def outcome(self) -> Outcome:
         """The results of a finished run."""
-        self._check_schema()
+        self.check_schema()
         for name, hint in NUMBERS.items():
             found = self.params.get(name, "")[:40]
             if name in self.params and (words := expected(hint, int(found) if found.isdecimal() else found)):
@@ -163,12 +163,13 @@ class StoredRun:
         if self.status != "FINISHED":
             raise TrackingError(f"{self.run_id}: this run is {self.status}, not FINISHED")
         try:
-            self._check_schema()
+            self.check_schema()
             _ = self.config, self.requirements, self.per_query, self.metrics, self.dataset
         except MalformedError as error:
             raise TrackingError(f"{self.run_id}: its record cannot be read ({error})") from error
 
-    def _check_schema(self) -> None:
+    def check_schema(self) -> None:
+        """Raise `MalformedError` unless this version reads the schema of its record."""
         if (found := self.tags.get(SCHEMA, "none")) != RUN_SCHEMA:
             what_to_do = "install the newest ragsweep, which may read others"
             raise MalformedError(f"schema: found {found[:40]}, expected {RUN_SCHEMA}; {what_to_do}")

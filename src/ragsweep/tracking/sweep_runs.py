@@ -1,28 +1,30 @@
-"""Finds the runs of a sweep in the store and in their folders."""
+"""Reads runs and sweeps: from the store, and those of a sweep also from their folders."""
 
 from __future__ import annotations
 
+import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from mlflow import MlflowClient
+from omegaconf import DictConfig
 
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.json_records import from_record
-from ragsweep.core.parsing import MalformedError
-from ragsweep.sweeps import DecisionSettings, Sweep, with_own_columns
+from ragsweep.core.parsing import MalformedError, read_text
+from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, with_own_columns
 from ragsweep.tracking.journal import Journal, journals_below
 from ragsweep.tracking.names import tagged
 from ragsweep.tracking.stored_run import StoredRun, Swept, swept_values
-from ragsweep.tracking.tracked_job import NUMBER, PARENT, Job
-from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured, search
+from ragsweep.tracking.tracked_job import JOINED, NUMBER, PARENT, Job
+from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured, reading, search
 
 LONGEST_JOB_NUMBER = 9  # digits of a job's number
 UNREADABLE = (ValueError, TrackingError, *UNREACHABLE)  # what reading damaged results raises
-JOINED = "sweep.joined."  # tags of a parent run: finished runs of other sweeps, each under the number of its job
 
 
 class JoinedTag(NamedTuple):
@@ -77,6 +79,86 @@ def _one_per_job(runs: Sequence[StoredRun]) -> list[StoredRun]:
 
 def _leave_out(what: str, error: MalformedError) -> None:
     warnings.warn(f"{what} cannot be read ({error}) and is left out", stacklevel=3)
+
+
+def fetch(tracking: DictConfig, run_id: str) -> StoredRun:
+    """A run, or a sweep with its finished runs; these have been read.
+
+    Raises:
+        TrackingError: The store cannot be reached, or has no such finished run.
+    """
+    with reading(tracking.uri, tracking.artifacts, run_id) as client:
+        fetched = StoredRun.of(client, client.get_run(run_id))
+        fetched = replace(fetched, swept=swept_values(fetched.tags))
+        runs = finished_runs(client, run_id) or [fetched]
+        for run in runs:
+            run.check()
+        return replace(fetched, runs=runs)
+
+
+def fetch_run(tracking: DictConfig, run_id: str) -> StoredRun:
+    """A finished run.
+
+    Raises:
+        TrackingError: The store cannot be reached or has no such finished run. If it is a sweep, its best run is named.
+    """
+    with reading(tracking.uri, tracking.artifacts, run_id) as client:
+        fetched = StoredRun.of(client, client.get_run(run_id))
+        if finished := {run.name: run.run_id for run in finished_runs(client, run_id)}:
+            best = fetched.tags.get("best.configuration")
+            named = f"; its decision names {best}: {finished[best]}" if best in finished else ""
+            raise TrackingError(f"{run_id}: this is a sweep, expected one of its {len(finished)} finished runs{named}")
+        fetched.check()
+        return fetched
+
+
+def fetch_text(tracking: DictConfig, run_id: str, path: str, most_mb: float) -> str | None:
+    """A file of a run or of a sweep; None if there is none.
+
+    Raises:
+        TrackingError: The store cannot be reached or has no such run, or the file cannot be read.
+    """
+    with reading(tracking.uri, tracking.artifacts, run_id) as client, tempfile.TemporaryDirectory() as folder:
+        try:
+            return read_text(Path(client.download_artifacts(run_id, path, folder)), most_mb)
+        except FileNotFoundError:
+            return None
+
+
+def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[Outcome], dict[str, str]]:
+    """Finished runs by their ids, each once, in the order given. The id of a sweep stands for all its finished runs.
+
+    Returns:
+        The runs; and the names of runs of a sweep that did not finish, or that cannot be read, with the reason.
+
+    Raises:
+        TrackingError: The store cannot be reached; or a run is not finished, has no finished runs in it, or has results
+            that cannot be read.
+    """
+    outcomes: dict[str, Outcome] = {}
+    lost: dict[str, str] = {}
+    for run_id in run_ids:
+        with reading(tracking.uri, tracking.artifacts, run_id) as client:
+            jobs = runs_of_jobs(client, run_id)
+            of_sweep = [job for job in jobs if job.status == "FINISHED"]
+            run = StoredRun.of(client, client.get_run(run_id))
+            if not of_sweep and run.status != "FINISHED":
+                raise TrackingError(f"{run_id}: this run is {run.status}, not FINISHED")
+            lost |= {_unlike(job, lost): job.status for job in jobs if job not in of_sweep}
+            for job in of_sweep or [run]:
+                if job.run_id not in outcomes:
+                    try:
+                        outcomes[job.run_id] = job.outcome
+                    except UNREADABLE as error:
+                        if not of_sweep:
+                            raise
+                        lost[_unlike(job, lost)] = unreadable(error)
+    return list(outcomes.values()), lost
+
+
+def _unlike(job: StoredRun, others: Collection[str]) -> str:
+    """The name of a run, with its id where a run of another sweep has that name."""
+    return f"{job.name} ({job.run_id[:8]})" if job.name in others else job.name
 
 
 def stored_runs(job: Job, parent: Journal) -> list[StoredRun] | None:

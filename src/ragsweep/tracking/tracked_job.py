@@ -1,28 +1,31 @@
-"""What is recorded of a run besides its measurement, and the tags made of it."""
+"""What is recorded of a run: the tags made of its job, and the metrics and the dataset of its measurement."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from mlflow.entities import Run
 from omegaconf import DictConfig
 
 from ragsweep.core.project import portable
 from ragsweep.store.code import digest_of_code
 from ragsweep.tasks.metric import Metric
-from ragsweep.tracking.names import json_tag
+from ragsweep.tasks.task import Items, Measurement
+from ragsweep.tracking.names import json_tag, type_names
 from ragsweep.tracking.process import process_identity
 from ragsweep.tracking.recorded_environment import git_commit, is_dirty, untracked, user
 
 LONGEST_COMMAND = 5000  # characters of a tag
-VIRIDIS = "472d7b 3b528b 2c728e 21918c 28ae80 5ec962 addc30".split()  # what is seen on white and on black
 
-COLOUR = "mlflow.runColor"
+DIGEST_LENGTH = 36  # the longest of a dataset that MLflow accepts
 DIGEST = "config.digest"  # tag: digest of everything that decides a run's results
 NUMBER = "sweep.job"  # tag: the number of a run within its sweep
+JOINED = "sweep.joined."  # tags of a parent run: finished runs of other sweeps, each under the number of its job
 MEASURED = "measured"  # tag: titles of a run's metrics by name, as JSON; the first is the one that decides
 LOWER_IS_BETTER = "measured.lower_is_better"  # tag: set if lower values of the deciding metric are better
 PARENT = "mlflow.parentRunId"
@@ -95,26 +98,45 @@ class Job:
         if self.measured:
             tags[MEASURED] = json_tag({metric.name: metric.title for metric in self.measured})
             tags |= {} if self.measured[0].higher_is_better else {LOWER_IS_BETTER: "true"}
-        optional = {DIGEST: self.digest, NUMBER: self.number, PARENT: self.parent_run_id}
-        optional |= {"reproduces": self.reproduces}
-        if self.number is not None and self.total:
-            optional[COLOUR] = colour(self.number, self.total)
+        optional = {DIGEST: self.digest, NUMBER: self.number, PARENT: self.parent_run_id, "reproduces": self.reproduces}
         return tags | {name: str(value) for name, value in optional.items() if value is not None}
 
 
-def colour(number: int, total: int) -> str:
-    """The colour of a job in the UI, from dark for the first to light for the last. No two jobs have the same colour.
+def dataset_input(items: Items, settings: Mapping[str, Any]) -> dict[str, str]:
+    """The dataset with our own digest. MLflow's digest covers only the first 10,000 rows."""
+    return {
+        "name": items.name,
+        "digest": items.digest[:DIGEST_LENGTH],
+        "source_type": "ragsweep",
+        "source": json.dumps({name: value for name, value in settings.items() if name.startswith("dataset.")}),
+        "profile": json.dumps(dict(items.profile)),
+    }
 
-    MLflow's own choice often gives neighbouring runs the same one.
 
-    Args:
-        number: The job's number, from 0.
-        total: How many jobs there are.
+def metrics_of(measurement: Measurement, decide_by: str) -> dict[tuple[str, int], float]:
+    """Everything that is logged as a metric, by name and step.
 
-    Returns:
-        Such as "#21918c".
+    Curves have a step per cutoff, what was measured several times has one per repeat, and other metrics have step 0.
     """
-    place = number / max(total - 1, 1) * (len(VIRIDIS) - 1)
-    before = min(int(place), len(VIRIDIS) - 2)
-    pairs = zip(bytes.fromhex(VIRIDIS[before]), bytes.fromhex(VIRIDIS[before + 1]), strict=True)
-    return f"#{bytes(round(low + (high - low) * (place - before)) for low, high in pairs).hex()}"
+    measures = ((each.metric.name, each.value) for each in measurement.measures)
+    scalars = (*_scalars(measurement, decide_by), *measures)
+    metrics = {(name, 0): value for name, value in scalars}
+    for name, curve in measurement.curves.items():
+        metrics |= {(f"at_k/{name}", step): value for step, value in enumerate(curve.values.tolist(), start=1)}
+    for name in (score.metric.name for score in measurement.scores):
+        means = measurement.facts.get("repeated", {}).get(name, {}).get("means", ())
+        metrics |= {(f"by_repeat/{name}", step): value for step, value in enumerate(means, start=1)}
+    return metrics
+
+
+def _scalars(measurement: Measurement, decide_by: str) -> Iterator[tuple[str, float]]:
+    scores = sorted(measurement.scores, key=lambda score: score.metric.name != decide_by)
+    for score in scores:  # MLflow's "Compare" shows the first metric
+        yield score.metric.name, score.value
+    for score in measurement.scores:
+        yield f"ci/{score.metric.name}_low", score.low
+        yield f"ci/{score.metric.name}_high", score.high
+    kinds = measurement.items["query_type"].to_numpy(dtype=object)
+    for kind, name in type_names(sorted(measurement.items["query_type"].dropna().unique()), decide_by).items():
+        if (per_item := scores[0].per_item) is not None:
+            yield f"by_type/{name}/{decide_by}", float(np.mean(per_item[kinds == kind]))

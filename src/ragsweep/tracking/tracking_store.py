@@ -30,9 +30,18 @@ from ragsweep.core.locks import locked
 from ragsweep.core.progress import progress
 from ragsweep.core.project import project
 from ragsweep.core.terminal import one_line, say_once
-from ragsweep.tracking.address import SQLITE, absolute, check_address, is_server, say_variable, sqlite_file
+from ragsweep.tracking.address import (
+    SQLITE,
+    absolute,
+    check_address,
+    check_place,
+    is_cloud,
+    is_database,
+    is_server,
+    say_variable,
+    sqlite_file,
+)
 from ragsweep.tracking.client import Client, absolute_artifacts, reason
-from ragsweep.tracking.place import check_place, is_cloud, is_database
 
 SECONDS_TO_ANSWER = 5
 SECONDS_TO_RECOVER, SECONDS_TO_ASK_AGAIN = 90, 3  # of a server that answers with errors, as one that is restarted
@@ -168,6 +177,17 @@ def existing_store(uri: str, artifacts: str | None = None) -> Client:
     if (database := sqlite_file(uri)) and not is_database(database):
         raise FileNotFoundError("there is no such file")
     return _client(uri, artifacts)
+
+
+@contextmanager
+def reading(uri: str, artifacts: str | None, what: str) -> Iterator[Client]:
+    """A client of an existing store. Errors within the block become a `TrackingError` that names what was asked for."""
+    try:
+        yield existing_store(uri, artifacts)
+    except (ValueError, TypeError, KeyError, OverflowError) as error:  # anybody may have written into it
+        raise TrackingError(f"{what}: its record cannot be read ({first_line(error)})") from error
+    except UNREACHABLE as error:
+        raise TrackingError(f"{what}: cannot be read from {uri} ({first_line(error)})") from error
 
 
 def _client(uri: str, artifacts: str | None) -> Client:

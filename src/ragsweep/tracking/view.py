@@ -23,11 +23,11 @@ from mlflow import MlflowClient
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.json_records import from_record
 from ragsweep.tracking.client import version_of
+from ragsweep.tracking.decisions import DECISION
 from ragsweep.tracking.names import tagged
 from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.tracked_job import DECIDED, LOWER_IS_BETTER, MEASURED, PARENT
 from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store
-from ragsweep.tracking.verdicts import DECISION
 
 KNOWN_MLFLOW = "3.17."  # tests/browser looks at its page
 TAG, KEY = "mlflow.sharedViewState.", "sweep-"  # of an experiment's tag; the parent's run id follows

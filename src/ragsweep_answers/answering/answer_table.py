@@ -11,21 +11,20 @@ Other fields are ignored.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 from regex import Pattern
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.readers.fields import (
-    SHOWN_CHARACTERS,
     Entry,
     flaw_of_name,
     flaw_of_text,
     id_of,
     listed,
     shown_value,
+    whole,
 )
 from ragsweep.datasets.readers.tables import is_csv, read_entries
 from ragsweep.text.normalisation import composed
@@ -40,7 +39,6 @@ OTHER_SCALE = "answerer.confidence_scale=ten reads 0 to 10, percent 0 to 100"
 LARGEST_NUMBER = 2**53  # of times and tokens
 NUMBERS = ("confidence", "time_ms", "tokens_in", "tokens_out")
 LISTS = ("options", "probabilities", "evidence", "cited")
-FIELDS = ("answer", "response", "reasoning", *NUMBERS, *LISTS)
 
 
 class Row(NamedTuple):
@@ -50,20 +48,10 @@ class Row(NamedTuple):
     case: str
     fields: Entry
 
-    def value(self, name: str, kind: type | tuple[type, ...], expected: str) -> Any:
-        """The value of a field; None if it is null or absent. Raises `DatasetError` if it is something else."""
-        value = self.fields.get(name)
-        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-            raise self.error(name, expected)
-        if isinstance(value, str) and (flaw := flaw_of_text(value)):
-            raise DatasetError(f"{self.where}: the field {name!r} {flaw}")
-        return value
-
     def error(self, name: str, expected: str) -> DatasetError:
         """An error about the value of a field."""
-        return DatasetError(
-            f"{self.where}: the field {name!r} is {shown_value(self.fields[name])}; expected {expected}"
-        )
+        found = shown_value(self.fields[name])
+        return DatasetError(f"{self.where}: the field {name!r} is {found}; expected {expected}")
 
 
 def read_answers(path: Path, scale: str) -> list[Row]:
@@ -87,141 +75,67 @@ def read_answers(path: Path, scale: str) -> list[Row]:
         rows.append(Row(where, case, fields | {name: number_of(fields[name]) for name in NUMBERS if name in fields}))
     if not rows:
         raise DatasetError(f"{path}: contains no answers; expected a row per case with id and answer")
-    stated = [row for row in rows if _is_number(row.fields.get("confidence"), 0, LARGEST_NUMBER)]
+    stated = [row for row in rows if _is_number(row.fields.get("confidence"), LARGEST_NUMBER)]
     if scale != "unit" and 0 < max((row.fields["confidence"] for row in stated), default=0) <= 1:
         suggested = "but none is above 1; set answerer.confidence_scale=unit"
         raise stated[0].error("confidence", f"a number from 0 to {LARGEST_OF_SCALE[scale]}, {suggested}")
     return rows
 
 
-@dataclass
-class RowReader:
-    """Reads the answer of a row. What is wrong with its other fields is noted: a bad field costs no other.
+def read_answer(
+    row: Row, question: Question, scale: int, *, retrieves: bool, pattern: Pattern[str] | None = None
+) -> tuple[Answer, list[DatasetError]]:
+    """The answer of a row, and what is wrong with its fields: a bad field costs no other.
 
-    Attributes:
+    Args:
         row: The row.
         question: The question of its case.
         scale: The largest confidence and the sum of probabilities.
         retrieves: Whether the system retrieved evidence by itself for some of the cases.
         pattern: Finds the answer in a response, in place of the documented forms; None takes these.
-        errors: What is wrong, by the name of the field.
+
+    Raises:
+        DatasetError: The system was shown other options, or these in another order, or there is no such option.
     """
-
-    row: Row
-    question: Question
-    scale: int
-    retrieves: bool
-    pattern: Pattern[str] | None = None
-    errors: dict[str, DatasetError] = field(default_factory=dict)
-
-    def answer(self) -> Answer:
-        """The answer.
-
-        Raises:
-            DatasetError: The system was shown other options, or these in another order, or there is no such option.
-        """
-        self._check_options()
-        fields, letters = self.row.fields, self.question.letters
-        probabilities = self._field("probabilities", self._probabilities, ())
-        response = self._field("response", lambda: self._text("response"), "")
-        letter, unread = self._letter(response)
-        if probabilities and letter is None and fields.keys().isdisjoint(("answer", "response")):
-            letter = letters[probabilities.index(max(probabilities))]
-        stated = self._field("confidence", self._confidence)
-        in_response: tuple[str, ...] = ()
-        if fields.get("confidence") is None and probabilities and letter:
-            stated = probabilities[letters.index(letter)]
-        elif fields.get("confidence") is None:
-            stated, in_response = confidence_in(response, self.scale)
-        return Answer(
-            letter,
-            stated,
-            probabilities=probabilities,
-            reasoning=self._field("reasoning", lambda: self._text("reasoning"), "") or response,
-            cited=self._field("cited", lambda: self._pages("cited"), ()),
-            retrieved=self._field("evidence", lambda: self._pages("evidence")) if self.retrieves else None,
-            tokens_in=self._field("tokens_in", lambda: self._amount("tokens_in", whole=True)),
-            tokens_out=self._field("tokens_out", lambda: self._amount("tokens_out", whole=True)),
-            time_ms=self._field("time_ms", lambda: self._amount("time_ms", whole=False)),
-            lost=(*self.errors, *in_response),
-            unread=unread,
-        )
-
-    def _field(self, name: str, read: Callable[[], Any], otherwise: Any = None) -> Any:
-        try:
-            return read()
-        except DatasetError as error:
-            self.errors[name] = error
-            return otherwise
-
-    def _check_options(self) -> None:
-        options = [option.text for option in self.question.options]
-        shown = self.row.value("options", list, "a list of the texts of the options")
-        if shown is not None and _pieces(shown) != _pieces(options):
-            case = self.question.question_id[:SHOWN_CHARACTERS]
-            expected = f"the options of case {case!r} in the order of the dataset ({listed(options)})"
-            raise self.row.error("options", f"{expected}, as a letter would mean another one")
-
-    def _text(self, name: str) -> str:
-        return self.row.value(name, str, "a string") or ""
-
-    def _confidence(self) -> float | None:
-        value = self.row.fields.get("confidence")
-        confidence = None if value is None else probability_of(value, self.scale)
-        if confidence is None and value is not None:
-            raise self.row.error("confidence", f"a number from 0 to {self.scale} ({OTHER_SCALE})")
-        return confidence
-
-    def _letter(self, response: str) -> tuple[str | None, str]:
-        """The letter of a row, and the text in which none is found; empty if one is, or there is no text."""
-        options, letters = self.question.options, self.question.letters
-        if "answer" not in self.row.fields:
-            found = matched_letter(response, options, self.pattern) if self.pattern else read_letter(response, options)
-            return found, "" if found else response.strip()
-        answer = (self.row.value("answer", str, "a letter, or the text of an option") or "").strip()
-        found, bare = option_of(answer, options), LETTER.fullmatch(answer)
-        if found or not bare:
-            return found, "" if found else answer
-        letter = bare[1].upper()
-        if letter in letters:
-            both = f"{letter}) {options[letters.index(letter)].text[:SHOWN_CHARACTERS]}"
-            meant = f"{letter!r} is the letter of one option and the text of another"
-            raise self.row.error("answer", f'letter and text, such as "{both}", since {meant}')
-        raise self.row.error("answer", f"a letter of its case ({letters}), or null for no answer")
-
-    def _probabilities(self) -> tuple[float, ...]:
-        row, letters = self.row, self.question.letters
-        values = row.value("probabilities", (list, dict), "a list of numbers, or a mapping by letter")
-        if not values:
-            return ()
-        if isinstance(values, dict):
-            if {*values} != {*letters}:
-                raise row.error("probabilities", f"one for each letter of its case ({letters})")
-            values = [values[letter] for letter in letters]
-        if len(values) != len(letters):
-            raise row.error("probabilities", f"{len(letters)} numbers, one for each option of its case")
-        if not all(_is_number(value, 0, self.scale) for value in values):
-            raise row.error("probabilities", f"numbers from 0 to {self.scale} ({OTHER_SCALE})")
-        total = sum(values)
-        if abs(total / self.scale - 1) > TABLE_SUM_ERROR:
-            raise row.error("probabilities", f"numbers that add up to {self.scale}, not {total:.4g}")
-        return tuple(value / total for value in values)
-
-    def _amount(self, name: str, *, whole: bool) -> float | None:
-        value = self.row.fields.get(name)
-        if value is None:
-            return None
-        if not _is_number(value, 0, LARGEST_NUMBER) or (whole and value != int(value)):
-            raise self.row.error(name, f"a {'whole ' if whole else ''}number of at least 0")
-        return int(value) if whole else float(value)
-
-    def _pages(self, name: str) -> tuple[str, ...]:
-        values = self.row.value(name, (list, str), "a list of pages")
-        values = values.split(";") if isinstance(values, str) else values or ()
-        pages = [str(page) if type(page) is int else page for page in values]
-        if any(flaw_of_name(page) for page in pages):
-            raise self.row.error(name, 'a list of pages such as "manual.pdf#34"')
-        return tuple(page.strip() for page in pages)
+    values, errors = dict[str, Any](), dict[str, DatasetError]()
+    for name, (read, expected) in FIELDS.items():
+        value = row.fields.get(name)
+        values[name] = None if value is None else read(value, question, scale)
+        if value is not None and values[name] is None:
+            options = listed(option.text for option in question.options)
+            errors[name] = row.error(name, expected.format(letters=question.letters, options=options, scale=scale))
+    for name in ("options", "answer"):
+        if name in errors:
+            raise errors[name]
+    letter, unread = values["answer"] or (None, "")
+    response, probabilities = values["response"] or "", values["probabilities"] or ()
+    if "answer" not in row.fields:
+        its_options = question.options
+        letter = matched_letter(response, its_options, pattern) if pattern else read_letter(response, its_options)
+        unread = "" if letter else response.strip()
+    if probabilities and letter is None and row.fields.keys().isdisjoint(("answer", "response")):
+        letter = question.letters[probabilities.index(max(probabilities))]
+    confidence, lost = values["confidence"], tuple(errors)
+    if row.fields.get("confidence") is None and probabilities and letter:
+        confidence = probabilities[question.letters.index(letter)]
+    elif row.fields.get("confidence") is None:
+        confidence, lost_in_response = confidence_in(response, scale)
+        lost += lost_in_response
+    found_none = () if retrieves and "evidence" not in errors else None
+    answer = Answer(
+        letter,
+        confidence,
+        probabilities=probabilities,
+        reasoning=values["reasoning"] or response,
+        cited=values["cited"] or (),
+        retrieved=values["evidence"] or found_none,
+        tokens_in=values["tokens_in"],
+        tokens_out=values["tokens_out"],
+        time_ms=values["time_ms"],
+        lost=lost,
+        unread=unread,
+    )
+    return answer, [*errors.values()]
 
 
 def confidence_in(response: object, scale: int) -> tuple[float | None, tuple[str, ...]]:
@@ -233,14 +147,82 @@ def confidence_in(response: object, scale: int) -> tuple[float | None, tuple[str
     return read_confidence(response, scale), ()
 
 
+def _text(value: Any, *_: object) -> str | None:
+    return None if flaw_of_text(value) else str(value)
+
+
+def _options(value: Any, question: Question, _: int) -> bool | None:
+    """True if the options are those of the dataset, in its order."""
+    is_same = isinstance(value, list) and _pieces(value) == _pieces([option.text for option in question.options])
+    return is_same or None
+
+
+def _answer(value: Any, question: Question, _: int) -> tuple[str | None, str] | None:
+    """The letter, and the text in which none is found; None for a letter that is no option, or may be several."""
+    if flaw_of_text(value):
+        return None
+    letter = option_of(value, question.options)
+    if letter is None and LETTER.fullmatch(value.strip()):
+        return None
+    return letter, "" if letter else value.strip()
+
+
+def _probabilities(values: Any, question: Question, scale: int) -> tuple[float, ...] | None:
+    if not values and isinstance(values, list | dict):
+        return ()
+    if isinstance(values, dict) and {*values} == {*question.letters}:
+        values = [values[letter] for letter in question.letters]
+    if not isinstance(values, list) or len(values) != len(question.letters):
+        return None
+    if not all(_is_number(value, scale) for value in values) or abs(sum(values) / scale - 1) > TABLE_SUM_ERROR:
+        return None
+    return tuple(value / sum(values) for value in values)
+
+
+def _pages(values: Any, *_: object) -> tuple[str, ...] | None:
+    if not isinstance(values, list | str):
+        return None
+    pages = [
+        str(page) if type(page) is int else page for page in (values.split(";") if type(values) is str else values)
+    ]
+    return None if any(map(flaw_of_name, pages)) else tuple(page.strip() for page in pages)
+
+
+def _time(value: Any, *_: object) -> float | None:
+    return float(value) if _is_number(value, LARGEST_NUMBER) else None
+
+
+def _tokens(value: Any, *_: object) -> int | None:
+    tokens = whole(value)
+    return tokens if _is_number(tokens, LARGEST_NUMBER) else None
+
+
+FIELDS: dict[str, tuple[Callable[[Any, Question, int], Any], str]] = {  # how a value is read, and what is expected
+    "options": (_options, "the options of the dataset in its order ({options}), as a letter would mean another one"),
+    "answer": (_answer, "a letter of its case ({letters}), the text of an option, or null for no answer; both, such as "
+               '"B) text", where a letter is also the text of another option'),
+    "response": (_text, "a string"),
+    "reasoning": (_text, "a string"),
+    "confidence": (lambda value, _, scale: probability_of(value, scale),
+                   f"a number from 0 to {{scale}} ({OTHER_SCALE})"),
+    "probabilities": (_probabilities, "numbers that add up to {scale}, one for each letter of its case ({letters}), "
+                      f"in a list or by letter ({OTHER_SCALE})"),
+    "evidence": (_pages, 'a list of pages such as "manual.pdf#34"'),
+    "cited": (_pages, 'a list of pages such as "manual.pdf#34"'),
+    "time_ms": (_time, "a number of at least 0"),
+    "tokens_in": (_tokens, "a whole number of at least 0"),
+    "tokens_out": (_tokens, "a whole number of at least 0"),
+}  # fmt: skip
+
+
 def _pieces(options: Sequence[Any]) -> list[str]:
     """The texts, and what a semicolon separates in them: in CSV, options are separated by it, too."""
     pieces = [composed(" ".join(piece.split())) for text in options for piece in str(text).split(";")]
     return [piece for piece in pieces if piece]
 
 
-def _is_number(value: Any, low: float, high: float) -> TypeGuard[float]:
-    return type(value) in (int, float) and low <= value <= high  # NaN is not, nor is a truth value
+def _is_number(value: Any, largest: float) -> bool:
+    return type(value) in (int, float) and 0 <= value <= largest  # NaN is not, nor is a truth value
 
 
 def _from_csv(fields: Entry) -> Entry:

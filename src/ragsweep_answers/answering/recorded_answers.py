@@ -116,10 +116,10 @@ class RecordedAnswerer(Answerer):
 
     def _answers(self, questions: Sequence[Question], left_out: Collection[str]) -> list[Answer]:
         from ragsweep_answers.answering.answer_forms import pattern_of
-        from ragsweep_answers.answering.answer_table import LARGEST_OF_SCALE, RowReader
+        from ragsweep_answers.answering.answer_table import LARGEST_OF_SCALE, read_answer
 
         asked = {composed(question.question_id): question for question in questions}
-        pattern, scale = self.pattern and pattern_of(self.pattern), LARGEST_OF_SCALE[self.confidence_scale]
+        pattern, scale = pattern_of(self.pattern) if self.pattern else None, LARGEST_OF_SCALE[self.confidence_scale]
         retrieves = any(row.fields.get("evidence") for row in self._rows)
         answers: dict[str, Answer] = {}
         places: dict[str, str] = {}
@@ -137,10 +137,10 @@ class RecordedAnswerer(Answerer):
                     unknown = f"the dataset has no case {row.case[:SHOWN_CHARACTERS]!r}; its cases are {listed(asked)}"
                     raise DatasetError(f"{row.where}: {unknown}")
                 places[row.case] = row.where
-                reader = RowReader(row, asked[row.case], scale, retrieves, pattern or None)
-                answers[row.case] = reader.answer()
-                for error in reader.errors.values() if self.on_error == "refuse" else ():
-                    raise error
+                question = asked[row.case]
+                answers[row.case], errors = read_answer(row, question, scale, retrieves=retrieves, pattern=pattern)
+                if errors and self.on_error == "refuse":
+                    raise errors[0]
             except DatasetError as error:
                 faults.add(error, row.case)
                 answers[row.case] = Answer(None)

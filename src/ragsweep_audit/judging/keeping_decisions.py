@@ -80,8 +80,8 @@ class Keeping:
                 "level": f"{record['level']:g}",
             },
             numbers={f"{NAME}/judgments": float(record["judgments"])},
-            runs=dict(zip(self.run_ids, verdicts(self.journal), strict=True)) if self.run_ids else {},
-            files=[self.journal.path],
+            runs=dict(zip(self.run_ids, verdicts(self.journal), strict=bool(self.run_ids))),
+            journal=self.journal.path,
         )
         if self.sweep_id:
             return tracking.add_decision(composed_today(self.overrides)[0].tracking, self.sweep_id, later)

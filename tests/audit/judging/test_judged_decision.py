@@ -120,7 +120,7 @@ def test_a_sweep_has_the_judged_decision_beside_its_own(swept, shared_applicatio
     assert {name: (artifacts / name).read_text() for name in before} == before
     assert parent.data.tags["judged.decided"] == "true"
     assert parent.data.tags["judged.headline"] in process.stdout
-    assert parent.data.tags["mlflow.note.content"].count("**Judged:**") == 1
+    assert parent.data.tags["mlflow.note.content"].count("/artifacts/judged/decision.json)") == 1
     verdicts = [run.data.tags["judged"] for run in shared_application.children()]
     assert sorted(verdicts) == sorted(row["verdict"] for row in found["configurations"])
     Path(journal[1]).unlink()

@@ -14,7 +14,7 @@ from ragsweep.retrieval import (
     Encoder,
     EncoderReranker,
     ExactIndex,
-    HnswIndex,
+    FaissIndex,
     MmrReranker,
     Ranking,
     Search,
@@ -107,7 +107,7 @@ def test_the_whole_manual_has_the_score_of_sentence_transformers_own_evaluator(d
     assert round(found, 4) == 0.4761
 
 
-@pytest.mark.parametrize("index", [ExactIndex(), HnswIndex(ef_search=6)])
+@pytest.mark.parametrize("index", [ExactIndex(), FaissIndex("HNSW32")])
 def test_dense_retrieval_ranks_by_inner_products(index):
     ranking = rank(DenseRetriever(Lengths(), NO_STORE, index), Search(PASSAGES, QUERIES), 6)
     for row, query in enumerate(QUERIES):

@@ -1,5 +1,6 @@
-"""Approximate indexes: what they find is ranked like exact search, and every setting has a say."""
+"""Indexes of FAISS: what they find is ranked like exact search, and every setting has a say."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,17 +11,16 @@ from ragsweep.retrieval import (
     DenseRetriever,
     Encoder,
     ExactIndex,
-    HnswIndex,
+    FaissIndex,
     HybridRetriever,
-    IvfPqIndex,
     Search,
     SparseRetriever,
     rank,
 )
 from ragsweep.store.stage_store import Store
 
-HNSW = {"m": 4, "ef_construction": 8, "ef_search": 12}
-IVF_PQ = {"lists": 16, "probes": 2, "subquantizers": 2}
+HNSW = FaissIndex("HNSW4", {"efConstruction": 8}, {"efSearch": 12})
+IVF_PQ = FaissIndex("IVF16,PQ2", search={"nprobe": 2})
 
 
 class ClusteredEncoder(Encoder):
@@ -59,33 +59,37 @@ def entries(store, stage):
 
 
 @pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize("index", [HnswIndex(ef_search=1500), IvfPqIndex(lists=4, probes=4, subquantizers=8)], ids=repr)
-def test_an_index_that_finds_everything_gives_the_exact_ranking(retrieve, index):
-    exact, found = retrieve(ExactIndex(), 1500), retrieve(index, 1500)
+@pytest.mark.parametrize("factory", ["Flat", "HNSW32", "IVF4,PQ8", "OPQ8,IVF4,PQ8", "SQ8"])
+def test_an_index_that_finds_everything_gives_the_exact_ranking(retrieve, factory):
+    search = {"nprobe": 4} if "IVF" in factory else {"efSearch": 1500} if "HNSW" in factory else {}
+    exact, found = retrieve(ExactIndex(), 1500), retrieve(FaissIndex(factory, search=search), 1500)
     assert found.recall_of_exact.tolist() == [1] * 30
     assert same(found, exact)
 
 
+def test_a_flat_index_ranks_as_exact_search_at_any_depth(retrieve):
+    assert same(retrieve(FaissIndex("Flat")), retrieve(ExactIndex()))
+
+
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
-    ("index", "defaults", "setting"),
+    ("index", "setting"),
     [
-        (HnswIndex, HNSW, {"m": 2}),
-        (HnswIndex, HNSW, {"ef_construction": 40}),
-        (HnswIndex, HNSW, {"ef_search": 100}),
-        (IvfPqIndex, IVF_PQ, {"lists": 64}),
-        (IvfPqIndex, IVF_PQ, {"probes": 16}),
-        (IvfPqIndex, IVF_PQ, {"subquantizers": 8}),
-        (IvfPqIndex, IVF_PQ, {"refine": 10}),
-        (IvfPqIndex, IVF_PQ, {"seed": 1}),
+        (HNSW, {"factory": "HNSW2"}),
+        (HNSW, {"build": {"efConstruction": 40}}),
+        (HNSW, {"search": {"efSearch": 100}}),
+        (IVF_PQ, {"factory": "IVF64,PQ2"}),
+        (IVF_PQ, {"factory": "IVF16,PQ8"}),
+        (IVF_PQ, {"search": {"nprobe": 16}}),
+        (IVF_PQ, {"refine": 10}),
     ],
     ids=str,
 )
-def test_every_setting_changes_what_is_found(retrieve, index, defaults, setting):
-    assert not same(retrieve(index(**defaults)), retrieve(index(**(defaults | setting))))
+def test_every_setting_changes_what_is_found(retrieve, index, setting):
+    assert not same(retrieve(index), retrieve(replace(index, **setting)))
 
 
-@pytest.mark.parametrize("index", [HnswIndex(**HNSW), IvfPqIndex(**IVF_PQ)], ids=repr)
+@pytest.mark.parametrize("index", [HNSW, IVF_PQ], ids=repr)
 class TestApproximateIndex:
     @pytest.mark.usefixtures("long_work")
     def test_recall_is_the_share_of_the_exact_passages_that_were_found(self, retrieve, index):
@@ -115,7 +119,7 @@ class TestApproximateIndex:
         assert np.array_equal(hybrid.rank(search, 5).recall_of_exact, retrieve(index).recall_of_exact)
 
 
-@pytest.mark.parametrize("index", [HnswIndex(**HNSW), IvfPqIndex(**IVF_PQ)], ids=repr)
+@pytest.mark.parametrize("index", [HNSW, IVF_PQ], ids=repr)
 def test_the_number_of_threads_does_not_show_in_an_index(index):
     import faiss
 
@@ -130,7 +134,7 @@ def test_the_number_of_threads_does_not_show_in_an_index(index):
 
 @pytest.mark.usefixtures("long_work")
 def test_settings_of_the_search_do_not_build_anew(retrieve, store):
-    for index in (HnswIndex(ef_search=12), HnswIndex(ef_search=20), IvfPqIndex(8, 1, 2), IvfPqIndex(8, 8, 2)):
+    for index in (HNSW, replace(HNSW, search={"efSearch": 20}), IVF_PQ, replace(IVF_PQ, search={"nprobe": 8})):
         retrieve(index)
     assert entries(store, "index") == 2
 
@@ -140,25 +144,29 @@ def test_exact_search_keeps_no_index_and_claims_no_recall(retrieve, store):
     assert not (Path(store.path) / "index").exists()
 
 
-@pytest.mark.usefixtures("long_work")
-def test_no_more_passages_come_back_than_the_graph_search_holds(retrieve):
-    assert retrieve(HnswIndex(ef_search=3)).passages.shape == (30, 3)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"subquantizers": 5}, r"index.subquantizers: found 5, expected a divisor .* 16 dimensions \(1, 2, 4, 8, 16\)"),
-        ({"lists": 1501, "subquantizers": 2}, "index.lists: found 1501, expected at most the 1500 passages"),
-        ({"lists": 4, "probes": 5}, r"index.probes: found 5, expected at most index.lists \(4\)"),
+        ({"factory": "HNWS32"}, "index.factory: FAISS could not parse index string HNWS32"),
+        ({"factory": "HNSW32", "build": {"ef": 2}}, "index.build: FAISS .*could not set parameter ef"),
+        ({"factory": "HNSW32", "search": {"nprobe": 2}}, "index.search: FAISS .*could not set parameter nprobe"),
     ],
 )
-def test_lists_and_codes_that_cannot_be_are_refused_by_name(retrieve, settings, message):
+def test_names_that_faiss_does_not_know_are_refused_before_anything_is_searched(settings, message):
     with pytest.raises(ConfigError, match=f"^{message}"):
-        retrieve(IvfPqIndex(**settings))
+        FaissIndex(**settings).check()
 
 
-def test_a_corpus_too_small_to_train_codes_is_refused(store):
-    retriever = DenseRetriever(ClusteredEncoder(), store, IvfPqIndex(subquantizers=2))
-    with pytest.raises(ConfigError, match=r"^index=ivf_pq: needs 256 passages to train on and has 2; set index=exact"):
-        retriever.rank(Search(("1", "2"), ("1",)), 2)
+@pytest.mark.parametrize(
+    ("factory", "message"),
+    [
+        ("PQ5", r"The dimension of the vector \(d\) should be a multiple of the number of subquantizers"),
+        (
+            "IVF1501,PQ2",
+            r"Number of training points \(1500\) should be at least as large",
+        ),
+    ],
+)
+def test_an_index_that_cannot_be_built_is_refused_by_name(retrieve, factory, message):
+    with pytest.raises(ConfigError, match=f"^index.factory: FAISS {message}"):
+        retrieve(FaissIndex(factory))

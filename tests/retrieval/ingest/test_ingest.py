@@ -2,11 +2,12 @@
 
 import threading
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from application import PROJECT
-from endpoint_server import EndpointServer, completion, defaults_of, problem
+from endpoint_server import EndpointServer, completion, problem
 from omegaconf import OmegaConf
 from rank_bm25 import BM25Okapi
 
@@ -27,15 +28,14 @@ from ragsweep.retrieval import (
     Ingest,
     OpenAIModel,
     PipelineRetriever,
-    QuestionsIngest,
     Reranker,
     RunFileRetriever,
     SmolLM2Model,
     SparseRetriever,
-    SummaryIngest,
+    WrittenIngest,
     rank,
 )
-from ragsweep.retrieval.ingest.heading_paths import heading_paths
+from ragsweep.retrieval.ingest.contextual import heading_paths
 from ragsweep.retrieval.ingest.ingest import besides, dataset_of
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
@@ -351,29 +351,37 @@ class TestContextual(IngestContract):
     component = ContextualIngest
 
 
-class OfModel(IngestContract):
+def preset(file, **settings):
+    """A shipped configuration with other settings, as a function of the language model."""
+    node = OmegaConf.create()
+    while file:
+        lower = OmegaConf.load(PROJECT / f"conf/ingest/{file}.yaml")
+        [file] = lower.pop("defaults", [None])
+        node = OmegaConf.merge(lower, node)
+    assert node.pop("_target_") == "ragsweep.retrieval.WrittenIngest"
+    plain = {
+        name: value for name, value in OmegaConf.to_container(node, resolve=False).items() if "$" not in str(value)
+    }
+    return partial(WrittenIngest, **{**plain, **settings})
+
+
+QUESTIONS, SUMMARY, CONTEXT = map(preset, ("questions", "summary", "context"))
+
+
+@pytest.mark.extra("openai")
+class TestWritten(IngestContract):
+    component = WrittenIngest
+
     @pytest.fixture(autouse=True)
     def endpoint(self, shared, secret_key):
-        type(self).settings = {"language_model": OpenAIModel(model="model", base_url=shared.url)}
+        type(self).settings = {
+            "language_model": OpenAIModel(model="model", base_url=shared.url),
+            "prompt": "Passage: {passage}",
+        }
 
     def make(self, store, **settings):
         made = super().make(store, **settings)
         return replace(made, language_model=replace(made.language_model, store=store))
-
-
-@pytest.mark.extra("openai")
-class TestContextByAModel(OfModel):
-    component = ContextualIngest
-
-
-@pytest.mark.extra("openai")
-class TestQuestions(OfModel):
-    component = QuestionsIngest
-
-
-@pytest.mark.extra("openai")
-class TestSummary(OfModel):
-    component = SummaryIngest
 
 
 def texts_of(ingest):
@@ -388,11 +396,11 @@ LINE = PLAIN.splitlines()[0]
 @pytest.mark.parametrize(
     ("kind", "settings", "expected"),
     [
-        (QuestionsIngest, {}, f"{LINE}\nWhy A vial that?\nWho A?\nAnd how?"),
-        (QuestionsIngest, {"questions": 1}, f"{LINE}\nWhy A vial that?"),
-        (SummaryIngest, {}, f"{LINE}\nAbout A vial that and more."),
-        (SummaryIngest, {"with_passage": False}, "About A vial that and more."),
-        (ContextualIngest, {}, f"About A vial that and more.\n{LINE}"),
+        (QUESTIONS, {}, f"{LINE}\nWhy A vial that?\nWho A?\nAnd how?"),
+        (QUESTIONS, {"lines": 1}, f"{LINE}\nWhy A vial that?"),
+        (SUMMARY, {}, f"{LINE}\nAbout A vial that and more."),
+        (SUMMARY, {"place": "instead"}, "About A vial that and more."),
+        (CONTEXT, {}, f"About A vial that and more.\n{LINE}"),
     ],
 )
 def test_what_the_model_writes_is_indexed(model, server, kind, settings, expected):
@@ -402,14 +410,14 @@ def test_what_the_model_writes_is_indexed(model, server, kind, settings, expecte
 
 @pytest.mark.extra("openai")
 def test_the_model_is_shown_the_document_around_the_passage(model, server):
-    texts_of(ContextualIngest(language_model=model, around=40))
+    texts_of(CONTEXT(language_model=model, around=40))
     prompts = [each["messages"][0]["content"] for each in server.requests]
     [treatment] = [each for each in prompts if "<passage>\nmeal" in each]
     shown = treatment.partition("<document>\n")[2].partition("\n</document>")[0]
     assert shown.startswith("Care of mothers > Anaemia > Treatment\n")
     assert len(shown.partition("\n")[2]) == 40
     server.requests.clear()
-    texts_of(ContextualIngest(language_model=model, around=None))
+    texts_of(CONTEXT(language_model=model, around=None))
     assert any(GUIDE in each["messages"][0]["content"] for each in server.requests)
 
 
@@ -418,11 +426,10 @@ def test_the_model_is_shown_the_document_around_the_passage(model, server):
 @pytest.mark.filterwarnings("ignore:language_model")
 def test_where_the_model_writes_nothing_the_passage_is_indexed_alone(model, server, reply):
     server.reply = lambda prompt, times: reply
-    for kind in (QuestionsIngest, SummaryIngest):
+    for kind in (QUESTIONS, SUMMARY, CONTEXT):
         found = texts_of(kind(language_model=model))
         assert all(text == own for own, text in found.items())
-    assert texts_of(SummaryIngest(language_model=model, with_passage=False))[LINE] == LINE
-    assert texts_of(ContextualIngest(language_model=model))[LINE] == f"cold chain\n{LINE}"
+    assert texts_of(SUMMARY(language_model=model, place="instead"))[LINE] == LINE
 
 
 @pytest.mark.extra("openai")
@@ -430,7 +437,7 @@ def test_where_the_model_writes_nothing_the_passage_is_indexed_alone(model, serv
 def test_a_refusal_in_words_counts_as_nothing_written(model, server, capfd):
     refused = completion("I'm sorry, but I can't help with that.")
     server.reply = lambda prompt, times: refused if LINE in prompt else of_a_model(prompt, times)
-    found = texts_of(QuestionsIngest(language_model=model))
+    found = texts_of(QUESTIONS(language_model=model))
     assert [own for own, text in found.items() if text == own] == [LINE]
     assert f"wrote nothing for 1 of {len(found)} passages" in capfd.readouterr().err
 
@@ -441,8 +448,8 @@ def test_an_error_of_the_model_ends_the_run_and_what_was_written_is_kept(model, 
     server.reply = lambda prompt, times: (
         of_a_model(prompt, times) if one.acquire(blocking=False) else problem(400, "bad")
     )
-    ingest = QuestionsIngest(language_model=replace(model, concurrency=1))
-    with pytest.raises(ModelError, match=r"bad.*\d passages left, "):
+    ingest = QUESTIONS(language_model=replace(model, concurrency=1))
+    with pytest.raises(ModelError, match=r"bad.*\d passages left; "):
         texts_of(ingest)
     server.reply, first = of_a_model, next(iter(server.asked))
     texts_of(ingest)
@@ -451,31 +458,28 @@ def test_an_error_of_the_model_ends_the_run_and_what_was_written_is_kept(model, 
 
 @pytest.mark.extra("openai")
 def test_nothing_is_asked_before_it_is_searched_and_nothing_twice(model, server):
-    made = task(QuestionsIngest(language_model=model, store=model.store))
+    made = task(QUESTIONS(language_model=model, store=model.store))
     items = made.load()
     made.check(items)
     assert not server.requests
     made.measure(items)
     assert {*server.asked.values()} == {1}
     number = len(server.requests)
-    again = task(QuestionsIngest(language_model=model, store=model.store))
+    again = task(QUESTIONS(language_model=model, store=model.store))
     again.measure(again.load())
     model.store.clear()  # leaves responses alone
     again.measure(again.load())
     assert len(server.requests) == number
 
 
-@pytest.mark.parametrize(
-    ("file", "component"),
-    [("contextual", ContextualIngest), ("questions", QuestionsIngest), ("summary", SummaryIngest)],
-)
-def test_the_shipped_configuration_has_every_setting_and_its_default(file, component):
-    node = OmegaConf.to_container(OmegaConf.load(PROJECT / f"conf/ingest/{file}.yaml"), resolve=False)
-    assert node.pop("_target_") == f"ragsweep.retrieval.{component.__name__}"
-    defaults = defaults_of(component)
-    assert {*node} == {*defaults}
-    plain = {name: value for name, value in node.items() if "$" not in str(value)}
-    assert plain.items() <= defaults.items()
+def test_a_prompt_without_its_text_is_refused(model):
+    with pytest.raises(ConfigError, match=r'^ingest\.prompt: found "Write", expected a text with {passage}'):
+        WrittenIngest(language_model=model, prompt="Write")
+
+
+def test_what_a_passage_says_in_braces_is_no_name(model, server):
+    WrittenIngest(language_model=model, prompt="{no} {passage}").replies([{"passage": "{document}", "document": "D"}])
+    assert server.requests[-1]["messages"][0]["content"] == "{no} {document}"
 
 
 @pytest.mark.extra("local")
@@ -483,7 +487,7 @@ def test_smollm2_writes_questions(tmp_path):
     smollm2.load(NO_STORE)  # once per process
     model = SmolLM2Model(Store(str(tmp_path / "s")))
     held = Held({"4711": FILES["4711"]}, ("tablet",))
-    made = QuestionsIngest(language_model=model, max_tokens=12)
+    made = QUESTIONS(language_model=model, max_tokens=12)
     [text] = dataset_of(held, CUT, made, NO_STORE).indexed_texts
     assert text.startswith(f"{FILES['4711']}\n")
-    assert QuestionsIngest(language_model=model).max_tokens == 128
+    assert QUESTIONS(language_model=model).max_tokens == 128

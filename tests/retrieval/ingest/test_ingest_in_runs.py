@@ -37,7 +37,7 @@ def server():
 @pytest.mark.extra("openai")
 def test_a_killed_run_pays_for_nothing_twice_and_leaves_with_what_was_written(application, dataset, server, tmp_path):
     places = [f"store.path={tmp_path / 'store'}"]
-    asked = ["ingest=questions", "language_model=openai", "language_model.model=model", "ingest.questions=1"]
+    asked = ["ingest=questions", "language_model=openai", "language_model.model=model", "ingest.lines=1"]
     asked += [f"language_model.base_url={server.url}", f"language_model.concurrency={CONCURRENCY}"]
     command = [*dataset, *places, *asked, "retriever=sparse", "k=1"]
 
@@ -58,8 +58,8 @@ def test_a_killed_run_pays_for_nothing_twice_and_leaves_with_what_was_written(ap
 
     number = len(server.requests)
     [run] = [run for run in application.runs() if run.info.status == "FINISHED"]
-    assert run.data.params["ingest"] == "QuestionsIngest"
-    assert run.data.params["ingest.questions"] == "1"
+    assert run.data.params["ingest"] == "WrittenIngest"
+    assert run.data.params["ingest.lines"] == "1"
     assert run.data.params["language_model.model"] == "model"
     assert run.data.metrics["index/tokens"] > 0
     allowed = ["language_model.model=model", f"language_model.base_url={server.url}"]

@@ -12,7 +12,7 @@ from ragsweep.core.errors import EncoderError
 from ragsweep.retrieval import CrossEncoderReranker, SentenceTransformerEncoder, SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.testing import RerankerContract
-from ragsweep.testing.retrieval import SEARCH
+from ragsweep.testing.component import SEARCH
 
 pytestmark = pytest.mark.usefixtures("models")
 

@@ -117,12 +117,12 @@ def gate() -> int:
     if not arguments.margin > 0:
         raise ConfigError(f"--margin: found {arguments.margin:g}, expected more than 0")
 
-    from ragsweep.replay.gating import GateRequest, judge_candidate, promote
+    from ragsweep.replay.gating import judge_candidate, promote
 
-    judged = judge_candidate(GateRequest(*places, arguments.metric, arguments.margin, overrides, arguments.promote))
+    judged = judge_candidate(*places, arguments.metric, arguments.margin, overrides, promote=arguments.promote)
     print(*(judged.markdown() if arguments.markdown else map(one_line, judged.sentences())), sep="\n")
     if arguments.promote:
-        print(promote(judged))
+        print(promote(judged, overrides))
     return int(judged.verdict)
 
 
@@ -146,10 +146,10 @@ def explain() -> int:
     check_ids([given.run_id])
     query, *overrides = [*([] if given.text is None else [given.text]), *given.query] or [""]
 
-    from ragsweep.replay import explaining
+    from ragsweep.replay import recorded_experiment
 
     width = shutil.get_terminal_size((100, 24)).columns
-    print(explaining.explain(given.run_id, query, overrides, given.allow, width))
+    print(recorded_experiment.explain(given.run_id, query, overrides, given.allow, width))
     return 0
 
 

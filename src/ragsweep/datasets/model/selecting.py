@@ -17,7 +17,7 @@ from ragsweep.datasets.model.faults import Faults, OnError
 from ragsweep.datasets.model.grouping import grouped
 from ragsweep.datasets.readers.fields import listed
 from ragsweep.datasets.readers.qrels_files import read_qrels
-from ragsweep.datasets.readers.tables import lines_of, read_json
+from ragsweep.datasets.readers.tables import lines_of
 from ragsweep.store.code import kind_of
 from ragsweep.text.normalisation import composed
 
@@ -102,8 +102,7 @@ def selected(collection: Collection, ids: Ids, faults: Faults, on_error: OnError
 
     Args:
         collection: With all questions that can be used.
-        ids: The ids, or a file with them: a text file with one id on each line, a JSON list, or a JSON object whose
-            fields they are. None selects all questions.
+        ids: The ids, or a text file with one id on each line. None selects all questions.
         faults: Why each of the questions that are missing in the collection cannot be used.
         on_error: Whether a selected question that cannot be used refuses the dataset, or is left out.
 
@@ -136,14 +135,7 @@ def selected(collection: Collection, ids: Ids, faults: Faults, on_error: OnError
 
 
 def _wanted(ids: Text | Sequence[Text]) -> set[str]:
-    return {composed(name) for name in (_in_file(Path(ids)) if isinstance(ids, str) else ids)}
-
-
-def _in_file(path: Path) -> list[str]:
-    lines = [line.strip() for _, line in lines_of(path, SETTING, "ids", formats="a text or JSON file") if line.strip()]
-    if not lines or not lines[0].startswith(("[", "{")):
-        return lines
-    names = [*read_json(path, "ids", setting=SETTING)]
-    if not names or not all(isinstance(name, str | int) for name in names):
-        raise DatasetError(f"{path}: expected a list of ids, or an object whose fields they are")
-    return [str(name).strip() for name in names]
+    if isinstance(ids, str):
+        lines = lines_of(Path(ids), SETTING, "ids", formats="a text file")
+        ids = [name for _, line in lines if (name := line.strip())]
+    return {composed(name) for name in ids}

@@ -22,20 +22,20 @@ NONE_LIKELY = "COLUMN"
 SHOWN_COLUMNS = 12
 FIELDS_SHOWN = 10
 # What other programs call these columns, in small letters with underscores: suggested, never read.
-LIKELY: Mapping[str, tuple[str, ...]] = {
-    "query": ("query", "question", "user_input", "input", "prompt", "text"),
-    "question": ("question", "query", "input", "text"),
-    "relevant": ("relevant_docs", "relevant_pages", "expected_docs", "gold_docs", "retrieval_gt", "relevant_*",
-                 "acceptable_*", "relevant"),
-    "references": ("references", "reference_contexts", "context", "contexts", "evidence", "highlights"),
-    "document": ("document", "source", "file", "doc", "doc_id", "corpus_id", "docno", "*file*", "*doc*", "*source*"),
-    "page": ("page", "page_number", "pages", "*page*"),
-    "grade": ("grade", "score", "relevance", "rel", "label", "relevant", "is_relevant", "relevancy"),
-    "id": ("id", "_id", "query_id", "qid", "question_id", "*id"),
-    "text": ("text", "content", "contents", "body", "page_content", "passage", "context"),
-}  # fmt: skip
-GRADE_LIKE = (*LIKELY["grade"], "*score*", "*grade*", "*relevan*", "*label*", "*rating*", "*correct",
-              "*judg*", "qrel*", "is_*rel*", "is_gold", "gain", "verdict")  # fmt: skip
+LIKELY: Mapping[str, str] = {
+    "query": "query question user_input input prompt text",
+    "question": "question query input text",
+    "relevant": "relevant_docs expected_docs gold_docs retrieval_gt relevant_[!p]* acceptable_*",
+    "references": "references reference_contexts context contexts evidence highlights",
+    "document": "document source file doc doc_id corpus_id docno *file* *doc* *source*",
+    "page": "page page_n* *page *_pages",
+    "grade": "grade score relevance rel label relevant is_relevant relevancy",
+    "id": "id _id query_id qid question_id *id",
+    "text": "text content contents body page_content passage context",
+}
+GRADE_LIKE = (
+    "rel gain verdict is_gold is_*rel* qrel* *score* *grade* *relevan* *label* *rating* *correct *judg*".split()
+)
 SCHEMA = "query, and relevant_docs or references (docs/data_recipes.md has recipes for files of other programs)"
 NUMBERED = re.compile("(.*?)_?[1-9][0-9]?")  # page_2; no year, nor an index from 0
 SEPARATORS = re.compile(r"[\s.-]+")
@@ -49,7 +49,7 @@ def likely_columns(names: Iterable[str], wanted: Mapping[str, str]) -> dict[str,
     left = {folded(name): name for name in names}
     likely: dict[str, str] = {}
     for what, column in wanted.items():
-        patterns = (folded(column), *LIKELY.get(what, ()))
+        patterns = (folded(column), *LIKELY.get(what, "").split())
         if found := next((name for pattern in patterns for name in left if fnmatchcase(name, pattern)), None):
             likely[what] = left.pop(found)
     return likely
@@ -137,12 +137,13 @@ class Columns:
     @property
     def named(self) -> dict[str, str]:
         """The columns, each by its setting."""
-        values = {what: getattr(self, what) for what in self.COLUMNS}
+        columns = {what: getattr(self, what) for what in self.COLUMNS}
+        lists = {what: [value] if isinstance(value, str) else value or () for what, value in columns.items()}
         return {
-            what if isinstance(value, str) else f"{what} {number}": name
-            for what, value in values.items()
-            for number, name in enumerate([value] if isinstance(value, str) else value or (), start=1)
-            if not (what == "grade" and name == ALL_RELEVANT)
+            what if isinstance(columns[what], str) else f"{what} {number}": name
+            for what, names in lists.items()
+            for number, name in enumerate(names, start=1)
+            if (what, name) != ("grade", ALL_RELEVANT)
         }
 
     @property
@@ -271,35 +272,32 @@ class QuestionColumns(Columns):
             raise DatasetError(said)
         return said
 
-    def _likely(self, row: Mapping[str, object], wanted: Mapping[str, str]) -> str:
+    def _likely(self, columns: Mapping[str, object], wanted: Mapping[str, str]) -> str:
         """The settings that would name the likeliest columns; of grades by row, only the user knows the column."""
-        left = [name for name in row if name not in self.named.values()]
+        left = [name for name in columns if name not in self.named.values()]
         plain = {what: name for what, name in wanted.items() if what not in ("relevant", "references")}
         likely = likely_columns(left, plain)
         shown: dict[str, str | None] = {what: likely.get(what, NONE_LIKELY) for what in plain}
         if len(plain) == len(wanted):
-            if shown.get("document") == NONE_LIKELY and self.references in row:
+            if shown.get("document") == NONE_LIKELY and self.references in columns:
                 shown["document"] = None
             return pasted(shown)
-        numbers = [name for name in left if folded(name) == "pages" and whole(row[name]) is not None]  # of a document
-        left = [name for name in left if name not in (*likely.values(), *numbers)]
-        kinds = {what: what for what in ("relevant", "references", "document", "page")}
-        found = likely_columns(left, kinds | ({"relevant": self.relevant} if self.relevant else {}))
-        lists = found.pop("relevant", NONE_LIKELY)
-        judging = {what: name for what, name in found.items() if what != "references"} or {"relevant": lists}
-        if "page" in folded(lists) and "document" in found:
-            judging = {"document": found["document"], "page": lists}
-        elif lists != NONE_LIKELY and folded(lists) != "relevant":
-            judging = {"relevant": lists}
-        elif "references" in found and "page" not in found:
-            return pasted({**shown, **found})
-        is_graded = "relevant" in judging or self.grade is not None or "relevant" not in wanted
-        return pasted({**shown, **judging}) + ("" if is_graded else f", with {self._grade_of_rows(row)}")
+        left = [name for name in left if name not in likely.values()]
+        kinds = {what: wanted.get(what, what) for what in ("relevant", "references", "document", "page")}
+        judging = likely_columns(left, kinds)
+        if "relevant" in judging:
+            return pasted({**shown, "relevant": judging["relevant"]})
+        if "references" in judging and "page" not in judging:
+            return pasted({**shown, **judging})
+        judging.pop("references", None)
+        if not judging:
+            return pasted({**shown, "relevant": NONE_LIKELY})
+        return pasted({**shown, **judging}) + ("" if self.grade else f", with {self._grade_of_rows(left)}")
 
     def _grade_of_rows(self, columns: Iterable[str]) -> str:
         """Says how the grade of judgments by row is named."""
         left = [name for name in columns if name not in self.named.values()]
-        likely = next((name for name in left if folded(name) in LIKELY["grade"]), NONE_LIKELY)
+        likely = likely_columns(left, {"grade": "grade"}).get("grade", NONE_LIKELY)
         grade, none = pasted({"grade": likely}), pasted({"grade": ALL_RELEVANT})
         return f"{grade} if that is the grade of the judgment in a row, or {none} if all of them are relevant"
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.trec_files import NO_ITERATION
 from ragsweep.datasets.model.collection import Judgment
 from ragsweep.datasets.readers.columns import without_columns
 from ragsweep.datasets.readers.fields import flaw_of_name
@@ -77,7 +76,7 @@ def _of_lines(path: Path, setting: str) -> Iterator[Row]:
             second.add(cells[1])
             graded.add(cells[-1])
         yield number, where, cells[0], cells[-2], cells[-1]
-    if not is_named and second and second <= {*NO_ITERATION} and width == 3:
+    if not is_named and second and second <= {"Q0", "0"} and width == 3:
         raise DatasetError(f"{path}: the second of three columns is {min(second)!r} in all lines; expected {EXPECTED}")
     if graded == {"0"} and len(second) > 1 and width == 4:  # ir_datasets exports the iteration at the end
         raise DatasetError(f"{path}: the last of four columns is '0' in all lines; expected {EXPECTED}")

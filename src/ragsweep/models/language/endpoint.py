@@ -24,11 +24,9 @@ from ragsweep.models.language.endpoint_access import (
     about_keys,
     access_of,
     check_access,
-    check_headers,
     repeats_part,
     words_of,
 )
-from ragsweep.models.language.likely_keys import is_like_key, is_named_like_key, likely_key, texts_in
 from ragsweep.store.component import Component
 from ragsweep.store.stage_store import Store
 
@@ -190,24 +188,12 @@ class Endpoint(Component):
 
     def _check(self) -> None:
         """Refuse settings that hold a key, which every run would record, without repeating them."""
-        variables = {"api_key_env": self.api_key_env} if self.api_key_env else {}
-        variables |= {f"headers_env.{name}": value for name, value in self.headers_env.items()}
-        texts = {"model": self.model, "extra_body": "\n".join(texts_in(self.extra_body))}
-        texts |= {f"headers.{name}": value for name, value in self.headers.items()}
-        texts |= {f"query.{name}": value for name, value in self.query.items()}
-        check_access(self.base_url, variables, texts, self.group)
-        check_headers(self.headers, f"{self.group}.headers", named=False)
-        check_headers(self.headers_env, f"{self.group}.headers_env", named=True)
-        for name, value in self.query.items():
-            if is_named_like_key(name) or is_like_key(value):
-                raise ConfigError(f"{self.group}.query: {name} may be a key, and every run records it")
+        further = {"model": {"": self.model}, "query": self.query, "extra_body": self.extra_body}
+        keys: Any = {"api_key_env": self.api_key_env, "headers": self.headers, "headers_env": self.headers_env}
+        check_access(self.group, self.base_url, **keys, further=further)
         if taken := [name for name in self.extra_body if name in self.own_fields]:
             own = f"{self.group}.{taken[0]}" if hasattr(self, taken[0]) else "this request"
             raise ConfigError(f"{self.group}.extra_body: {taken[0]} belongs to {own}")
-        if secret := likely_key(self.extra_body):
-            raise ConfigError(
-                f"{self.group}.extra_body: {secret} may be a key, and every run records it; send keys by headers_env"
-            )
 
 
 def spent_tokens() -> int:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from ragsweep.core.environment import variable
 from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.terminal import one_line, shortened
-from ragsweep.models.language.likely_keys import is_like_key, is_named_like_key
+from ragsweep.models.language.likely_keys import likely_key, texts_in
 
 ABOUT_KEYS = {401: "is not accepted", 403: "may not do this"}  # by status
 LONGEST_MESSAGE = 300  # characters of what a server says
@@ -36,70 +36,69 @@ class Access(NamedTuple):
 
 
 def check_access(
-    base_url: str | None,
-    variables: Mapping[str, str],
-    texts: Mapping[str, str],
     group: str,
+    address: str | None,
     *,
+    api_key_env: str | None,
+    headers: Mapping[str, str],
+    headers_env: Mapping[str, str],
+    further: Mapping[str, Any],
     setting: str = "base_url",
 ) -> None:
-    """Refuse settings that hold a secret, which a run would record, without repeating them.
+    """Refuse settings that cannot be sent, or that hold a key, which a run would record, without repeating it.
 
     Args:
-        base_url: The address; None for OpenAI's own.
-        variables: Names of the variables that hold keys, by the setting.
-        texts: Further settings that could contain a key.
         group: The group of these settings, for error messages.
-        setting: That of the address, for error messages.
+        address: The address; None for OpenAI's own.
+        api_key_env: Name of the variable that holds the key.
+        headers: Further headers.
+        headers_env: The names of the variables that hold further ones.
+        further: Further settings that are sent: a mapping, or None, each.
+        setting: That of the address.
 
     Raises:
         ConfigError: The address has a user, a password or parameters, or is not an address; the name of a variable
-            could be a key; a text contains a key; or the file `.env` cannot be read.
+            could be a key; a header cannot be sent; a setting has a key, or what may be one; or the file `.env` cannot
+            be read.
     """
+    variables = {"api_key_env": api_key_env} if api_key_env else {}
+    variables |= {f"headers_env.{name}": value for name, value in headers_env.items()}
     for named, name in variables.items():
         if not re.fullmatch("[A-Z][A-Z0-9_]*", name) or not ("_" in name or variable(name)):
             raise ConfigError(
                 f"{group}.{named}: expected the name of an environment variable, such as OPENAI_API_KEY, and a name "
                 "without _ only if it is set; the key itself must not be in the configuration, which every run records"
             )
-    if base_url is not None:
-        try:
-            parts = urlsplit(base_url)
-            known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        except ValueError:  # of a port that is not a number, and may be a password
-            known = False
-        if not known or not base_url.isprintable() or re.search(r"[@?#;=&%\s]", base_url):
-            raise ConfigError(
-                f"{group}.{setting}: expected an address such as http://127.0.0.1:8000/v1, without user, password and "
-                "parameters, which would be recorded; the key belongs in an environment variable"
-            )
-    for named, value in {setting: base_url or "", **texts}.items():
+    if not (address is None or _is_plain_address(address)):
+        raise ConfigError(
+            f"{group}.{setting}: expected an address such as http://127.0.0.1:8000/v1, without user, password and "
+            "parameters, which would be recorded; the key belongs in an environment variable, and is sent as a header"
+        )
+    for named, value in {setting: {"": address or ""}, "headers": headers, **further}.items():
+        text = "\n".join(texts_in(value))
         for name in variables.values():
-            if hidden(value, *_parts(variable(name))) != value:
+            if hidden(text, *_parts(variable(name))) != text:
                 raise ConfigError(f"{group}.{named}: contains the key in {name}, which would be recorded")
-
-
-def check_headers(headers: Mapping[str, str], setting: str, *, named: bool) -> None:
-    """Refuse headers that cannot be sent, or that would record a key.
-
-    Args:
-        headers: The headers.
-        setting: What they are called, for error messages.
-        named: Whether the values are names of variables.
-
-    Raises:
-        ConfigError: A name is none, or is ours to send; a value cannot be sent; or it is probably a key.
-    """
-    for name, value in headers.items():
-        if not HEADER.fullmatch(name) or name.lower() in OWN_HEADERS:
-            raise ConfigError(f"{setting}: {name!r} is not the name of a header that can be set")
-        if not named and (is_named_like_key(name) or is_like_key(value)):
+        if secret := likely_key(value):
             raise ConfigError(
-                f"{setting}.{name}: may be a key, and every run records it; set headers_env.{name} to the name of the "
-                "environment variable that holds it"
+                f"{group}.{named}: {secret} may be a key, and every run records it; send keys as headers, by "
+                "headers_env, which names the environment variables that hold them"
             )
-        if not re.fullmatch(r"[!-~]([ -~]*[!-~])?", value):
-            raise ConfigError(f"{setting}.{name}: contains a character that no header has")
+    for named, values in {"headers": headers, "headers_env": headers_env}.items():
+        for name, value in values.items():
+            if not HEADER.fullmatch(name) or name.lower() in OWN_HEADERS:
+                raise ConfigError(f"{group}.{named}: {name!r} is not the name of a header that can be set")
+            if not re.fullmatch(r"[!-~]([ -~]*[!-~])?", value):
+                raise ConfigError(f"{group}.{named}.{name}: contains a character that no header has")
+
+
+def _is_plain_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        is_known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of a port that is not a number, and may be a password
+        return False
+    return is_known and address.isprintable() and not re.search(r"[@?#;=&%\s]", address)
 
 
 def access_of(

@@ -1,85 +1,79 @@
-"""Passages that are indexed with where they stand in their document."""
+"""Passages that are indexed with where they stand in their document: title > heading > subheading."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from pathlib import PurePosixPath
 
-from ragsweep.core.limits import Between
+from ragsweep.core.terminal import one_line
 from ragsweep.datasets import Document, Passage
-from ragsweep.models.language.language_model import LanguageModel, MaxTokens
-from ragsweep.models.language.writing import prose
-from ragsweep.retrieval.ingest.heading_paths import heading_paths
+from ragsweep.datasets.chunkers.markdown import headings_in
+from ragsweep.datasets.model.collection import Heading
 from ragsweep.retrieval.ingest.ingest import Ingest
-from ragsweep.retrieval.ingest.written import most_written, written
 from ragsweep.store.stage_store import NO_STORE, Store
 
-CONTEXT = """\
-<document>
-{path}
-{document}
-</document>
-This is a passage of the document:
-<passage>
-{passage}
-</passage>
-Write one or two short sentences that say where in the document the passage stands and what it is about, to improve the
-search for it. Answer with these sentences and nothing else."""
-CONTEXT_TOKENS = 128
+FILES = (".txt", ".md", ".markdown", ".html", ".htm", ".docx", ".pdf")  # other documents have ids, which say nothing
+BETWEEN = " > "
 
 
 @dataclass(frozen=True)
 class ContextualIngest(Ingest):
-    """Indexes each passage below the title of its document and the headings above it, or a context by a language model.
-
-    A model is shown the passage in its document, and writes one or two sentences, which stand in place of the headings
-    (https://www.anthropic.com/news/contextual-retrieval). Where it writes nothing, the headings do.
+    """Indexes each passage below the title of its document and the headings above it.
 
     Attributes:
         title: Whether the headings begin with the title; None begins with it where there are several documents, since
             that of the only document tells nothing apart.
-        language_model: Writes the context; None asks none.
-        around: Characters of the document that the model is shown around the passage; None shows it whole.
-        max_tokens: The most tokens of a context; None takes 128.
         store: Keeps what is indexed.
     """
 
     title: bool | None = None
-    language_model: LanguageModel | None = None
-    around: Annotated[int, Between(1)] | None = 8000
-    max_tokens: MaxTokens | None = None
     store: Store = NO_STORE
 
-    def __post_init__(self) -> None:
-        if self.language_model is not None:
-            most = most_written(self.language_model, self.max_tokens, CONTEXT_TOKENS)
-            object.__setattr__(self, "max_tokens", most)
-
-    @property
-    def without_effect(self) -> tuple[str, ...]:
-        """Settings that have no effect without a model."""
-        return ("language_model", "around", "max_tokens") if self.language_model is None else ()
-
     def index_texts(self, documents: Sequence[Document], passages: Sequence[Passage]) -> list[str]:
-        """Each passage below its context."""
-        title = len(documents) > 1 if self.title is None else self.title
-        above = heading_paths(documents, passages, title=title)
-        if self.language_model is not None:
-            assert self.max_tokens is not None  # since __post_init__
-            whole = {each.source: each.text for each in documents}
-            prompts = [
-                CONTEXT.format(path=path, document=_around(whole[each.source], each, self.around), passage=each.text)
-                for path, each in zip(above, passages, strict=True)
-            ]
-            contexts = written(self.language_model, prompts, self.max_tokens)
-            above = [prose(text) or path for text, path in zip(contexts, above, strict=True)]
+        """Each passage below its headings."""
+        above = heading_paths(documents, passages, title=len(documents) > 1 if self.title is None else self.title)
         return [f"{path}\n{each.text}" if path else each.text for path, each in zip(above, passages, strict=True)]
 
 
-def _around(text: str, passage: Passage, size: int | None) -> str:
-    """The part of a document around a passage; at its ends, as much as in its middle."""
-    if size is None or len(text) <= size:
-        return text
-    first = min(max(0, (passage.start + passage.end - size) // 2), len(text) - size)
-    return text[first : first + size]
+def heading_paths(documents: Sequence[Document], passages: Sequence[Passage], *, title: bool = True) -> list[str]:
+    """The title of the document and the headings above each passage; empty where there are none.
+
+    A heading within the passage is not above it. The title is that of the PDF, or the only heading of the highest level
+    if the document begins with it, or else the name of the file.
+    """
+    least = 0 if title else 1
+    outlines = {each.source: [one for one in _outline(each) if one.level >= least] for each in documents}
+    return [BETWEEN.join(_above(outlines[each.source], each)) for each in passages]
+
+
+def _above(outline: Sequence[Heading], passage: Passage) -> list[str]:
+    begins = passage.start + len(passage.text) - len(passage.text.lstrip())
+    path: list[Heading] = []
+    for heading in outline:
+        if heading.start > begins:
+            break
+        path = [*(each for each in path if each.level < heading.level), heading]
+    return [each.text for each in path if each.start < begins]
+
+
+def _outline(document: Document) -> Iterator[Heading]:
+    """The title, as a heading of level 0, and the headings."""
+    is_file = PurePosixPath(document.source.removesuffix(".gz")).suffix.lower() in FILES
+    headings = document.headings or (tuple(_marked(document.text)) if is_file else ())
+    highest = [each for each in headings if each.level <= 1]
+    if len(highest) == 1 and highest[0] == headings[0]:
+        headings = (headings[0]._replace(level=0), *headings[1:])
+    elif is_file and not (headings and headings[0].level == 0):
+        name = PurePosixPath(document.source.removesuffix(".gz")).stem
+        yield Heading(-1, 0, " ".join(name.replace("_", " ").replace("-", " ").split()))
+    yield from headings
+
+
+def _marked(text: str) -> Iterator[Heading]:
+    """The headings of Markdown, which web pages and Word documents have become."""
+    for start, end, level in headings_in(text):
+        first, *underline = text[start:end].strip().splitlines()
+        words = one_line(" ".join([first, *underline[:-1]]) if underline else first.strip("# \t"))
+        if words:
+            yield Heading(start, level, words)

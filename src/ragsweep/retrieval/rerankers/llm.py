@@ -25,8 +25,8 @@ from ragsweep.models.language.response import grade_in
 from ragsweep.models.language.writing import as_data
 from ragsweep.retrieval.kinds import Reranker
 from ragsweep.retrieval.ranking import Ranking, Search, ranked
-from ragsweep.retrieval.ranking_checks import expect_method
 from ragsweep.retrieval.rerankers.pair_scores import Pair
+from ragsweep.store.component import expect_kind
 
 PROMPT = """\
 Query: {query}
@@ -60,7 +60,7 @@ class LanguageModelReranker(Reranker):
     max_tokens: MaxTokens | None = None
 
     def __post_init__(self) -> None:
-        expect_method(self.language_model, "ask_each", "reranker.language_model")
+        expect_kind(self.language_model, LanguageModel, "reranker.language_model")
         most = most_tokens(self.language_model, self.max_tokens, GRADE_TOKENS, "reranker")
         object.__setattr__(self, "max_tokens", most)
 

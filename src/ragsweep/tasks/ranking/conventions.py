@@ -1,4 +1,4 @@
-"""What decides a ranking besides its retriever: what a benchmark leaves out, ties, the end of a file, its index."""
+"""What decides a ranking besides its retriever: what a benchmark leaves out, the end of a file, its index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragsweep.tasks.ranking.ranking_evaluation import CURVE
 from ragsweep.tasks.run_check import Checked
 from ragsweep.text.normalisation import composed
 
-HEADING = "Documents left out, ties, and the end of the list"
+HEADING = "Documents left out, and the end of the list"
 INDEX_HEADING = "The approximate index"
 ALMOST_NONE = 0.1  # of the exact ranking, as far as the index returned as many passages
 
@@ -22,7 +22,7 @@ ALMOST_NONE = 0.1  # of the exact ranking, as far as the index returned as many 
 def conventions(
     ranker: Ranker, search: Search, items: Dataset, queries: Indices, *, ranking: Ranking, k: int, counts_passages: bool
 ) -> Checked:
-    """What is left out of the rankings of these queries, for how many of them ties decide, and where a file ends.
+    """What is left out of the rankings of these queries, and where a file ends.
 
     Args:
         ranker: The retriever with its stages.
@@ -34,7 +34,7 @@ def conventions(
         counts_passages: Whether that is the cutoff.
     """
     facts = _ended(ranker, ranking, items, k) if counts_passages else {}
-    said = [*_left_out(search, items, queries), *_ties(ranker, search, queries, k)]
+    said = _left_out(search, items, queries)
     if (most := facts.get("ends_at", k)) < k and ranker.finds_by_name:
         said.append(f"At most {most} results are listed for a query, and k is {k}: what would follow is not known.")
     return Checked.section(HEADING, said, facts=facts)
@@ -50,7 +50,7 @@ def _ended(ranker: Ranker, ranking: Ranking, items: Dataset, k: int) -> Mapping[
     return {"ends_at": most} if elsewhere and 0 < most < min(max(k, CURVE), len(items.passages)) else {}
 
 
-def _left_out(search: Search, items: Dataset, queries: Indices) -> Sequence[str]:
+def _left_out(search: Search, items: Dataset, queries: Indices) -> list[str]:
     row, passage = search.unranked[np.isin(search.unranked[:, 0], queries)].T
     if not len(row):
         return []
@@ -69,13 +69,6 @@ def _left_out(search: Search, items: Dataset, queries: Indices) -> Sequence[str]
         count = counted(len(judged), "query")
         said.append(f"Something that is left out is judged relevant for {count}, and never found.")
     return said
-
-
-def _ties(ranker: Ranker, search: Search, queries: Indices, k: int) -> Sequence[str]:
-    if not (tied := int(ranker.tied_at(search, k)[queries].sum())):
-        return []
-    asked = _of(tied, len(queries))
-    return [f"For {asked}, the scores at the ranks {k} and {k + 1} are equal: {ranker.order_of_ties}."]
 
 
 def _of(some: int, queries: int) -> str:

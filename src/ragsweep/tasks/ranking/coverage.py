@@ -28,10 +28,10 @@ def without_relevant(dataset: Dataset, level: int) -> list[int]:
     """Positions of the judged queries without a unit of at least this grade.
 
     Raises:
-        DatasetError: No query has such a unit.
+        DatasetError: No query has such a unit, and not because no returned text holds a reference, which scores 0.
     """
     found, _ = relevant(dataset, level)
-    if not len(found):
+    if not len(found) and not (dataset.is_returned and dataset.references):
         raise DatasetError(
             f"{dataset.name}: nothing is relevant: found no grade above {dataset.qrels.grade.max()}, "
             f"expected some of at least {level} (evaluation.relevance_level)"
@@ -106,13 +106,13 @@ def lost_references(dataset: Dataset) -> Iterator[str]:
 
 
 def reading_facts(dataset: Dataset) -> dict[str, Any]:
-    """What the documents were read from, for a comparison of parsers; empty if that is not known."""
+    """Which parser read the documents, and the references that its text lacks; empty if that is not known."""
     reading = dataset.reading
     if reading is None:
         return {}
     lost = [{"query": each.query_id, "source": each.source, "text": each.text} for each in reading.lost]
     of_references = {"references": reading.references, "lost_references": lost} if reading.references else {}
-    return {"source": reading.source, "parser": reading.parser, "texts": reading.texts, **of_references}
+    return {"parser": reading.parser, **of_references}
 
 
 def say_left_out(dataset: Dataset, asked: int) -> None:

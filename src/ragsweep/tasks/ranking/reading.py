@@ -121,7 +121,7 @@ def _file(path: Path, argument: Argument) -> Iterator[Row]:
             yield f"{path}, line {number}", query, document, grade
         return
     hint = "; read other formats into a dict or a DataFrame" if path.suffix.lower() in OTHER_FORMATS else ""
-    for number, (query, _, document, _, score, _) in trec_lines(path, RUN, "score", argument, hint):
+    for number, (query, _, document, _, score, _) in trec_lines(path, RUN, argument, hint):
         yield f"{path}, line {number}", query, document, score
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection as Names
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
@@ -22,16 +22,8 @@ from ragsweep.datasets.readers.tables import is_csv, read_entries
 
 JOINED = re.compile(r"[,|\n\u3001\uff0c]")  # what people write between ids
 
-
-@dataclass
-class _Question:
-    """A question, the place and the values of its first row, and the judgments of all of its rows."""
-
-    query: Query
-    where: str
-    row: Entry
-    grades: dict[str, int] = field(default_factory=dict)
-    is_faulty: bool = False
+Rows = Sequence[tuple[str, Entry]]  # each with its place
+Questioned = Iterator[tuple[Query, Rows]]
 
 
 @dataclass(frozen=True)
@@ -79,45 +71,39 @@ class TableQuestions(QuestionColumns, Questions):
         if unjudged and len({str(row.get(self.query)) for _, row in rows}) < len(rows):
             raise DatasetError(unjudged)  # each of the rows has a judgment in other columns
         faults = Faults(self.path)
-        read = self._with_spans if self.references in columns else self._with_units
-        collection = read(rows, columns, documents, faults)
+        judge = self._with_spans if self.references in columns else self._with_units
+        collection = judge(self._questions(rows, columns, faults), columns, documents, faults)
         read_as = f"{Path(self.path).name} {self.read_as(columns)}"
         return replace(collection, faults=faults, unjudged=unjudged, columns=read_as)
 
     def _with_units(
-        self, rows: Sequence[tuple[str, Entry]], columns: Names[str], documents: tuple[Document, ...], faults: Faults
+        self, questions: Questioned, columns: Names[str], documents: tuple[Document, ...], faults: Faults
     ) -> Collection:
         """The questions whose pages or documents are judged."""
         documents = with_keys(documents, self.unit)
         unit: Unit = "document" if self.unit == "document" else "page"
         pages, judgments, queries = Pages(documents, unit), list[Judgment](), list[Query]()
         endings = {document.source: PurePosixPath(document.source).suffix for document in documents}
-        for question in self._questions(rows, columns, faults, is_known=bool(documents)):
+        for query, rows in questions:
             try:
-                judgments += self._judgments(question, pages, endings)
-                queries.append(question.query)
+                grades = self._grades(query, rows, columns, is_known=bool(documents))
+                judgments += self._judgments(query, grades, rows[0][0], pages, endings)
+                queries.append(query)
             except DatasetError as error:
-                faults.add(error, question.query.query_id)
+                faults.add(error, query.query_id)
         return Collection("", unit, documents, tuple(queries), tuple(judgments))
 
     def _with_spans(
-        self, rows: Sequence[tuple[str, Entry]], columns: Names[str], documents: tuple[Document, ...], faults: Faults
+        self, questions: Questioned, columns: Names[str], documents: tuple[Document, ...], faults: Faults
     ) -> Collection:
         """The questions whose references are judged, one a row."""
         spans = Spans(documents, self.similarity, str(self.references), self.document, in_text=self._in_text)
-        earlier: dict[str, str] = {}
         queries: list[Query] = []
-        for number, (where, row) in enumerate(rows, start=1):
-            name = None if self.id in columns else str(number)
+        for query, [(where, row)] in questions:
             try:
-                name = name or id_of(row, str(self.id), where)
-                query = self._query(row, name, where, columns)
-                key, what = (name, f"the id {name!r}") if self.id in columns else (query.text, "the question")
-                if (first := earlier.setdefault(key, where)) != where:
-                    raise DatasetError(f"{where}: {what} is that of {first}; put all references into one list")
                 queries.append(spans.add(query, row, where))
             except DatasetError as error:
-                faults.add(error, name)
+                faults.add(error, query.query_id)
         if not spans.references and not faults.found:
             raise DatasetError(f"{self.path}: {spans.nothing}")
         collection = Collection("", "passage", documents, tuple(queries), (), references=tuple(spans.references))
@@ -128,42 +114,33 @@ class TableQuestions(QuestionColumns, Questions):
         """Whether a cell is a text, as in CSV, so that it can be a list."""
         return is_csv(Path(self.path))
 
-    def _questions(
-        self, rows: Sequence[tuple[str, Entry]], columns: Names[str], faults: Faults, *, is_known: bool
-    ) -> list[_Question]:
-        """The questions that can be used, by their first rows; without documents, no key of pages is known."""
-        has_id, is_merged = self.id in columns, self.grade is not None
-        by_id, by_text = dict[str, _Question](), dict[str, _Question]()
-        nameless = 0  # rows of which not even the question can be read
-        spoilt = set[str]()  # ids, or texts, of questions that have such a row
+    def _questions(self, rows: Rows, columns: Names[str], faults: Faults) -> Questioned:
+        """The questions that can be read, each with its rows: those of one id, or without ids of one text."""
+        has_id, has_spans = self.id in columns, self.references in columns
+        is_merged = self.grade is not None and not has_spans
+        by_key, ids = dict[str, list[tuple[int, str, Entry]]](), dict[str, str]()
         for number, (where, row) in enumerate(rows, start=1):
-            name = None if has_id else str(len(by_id) + nameless + 1 if is_merged else number)
-            question = None
+            key = str(row.get(self.query) or "").strip() or where
             try:
-                name = name or id_of(row, str(self.id), where)
-                query = self._query(row, name, where, columns)
-                first = by_id.get(name) if has_id else by_text.get(query.text)
-                first = first if is_merged else first or by_text.get(query.text)
-                question = first or _Question(query, where, row)
-                if first is None:
-                    by_id[name] = by_text[query.text] = question
-                elif not is_merged:
-                    raise DatasetError(self._twice(query, first, where, has_id=has_id))
-                self._add(question, query, row, where, columns, is_known=is_known)
+                name = id_of(row, str(self.id), where) if has_id else key
             except DatasetError as error:
-                if question is None or not question.is_faulty:
-                    faults.add(error, question.query.query_id if question else name)
-                if question is None:
-                    nameless += 1
-                    spoilt.add((name or "") if has_id else str(row.get(self.query)).strip())
-                else:
-                    question.is_faulty = True
-        usable = (question for question in by_id.values() if not question.is_faulty)
-        if not is_merged:
-            return [*usable]
-        return [question for question in usable if spoilt.isdisjoint((question.query.query_id, question.query.text))]
+                faults.add(error)
+                continue
+            # One text with two ids is one question, unless its rows have their own judgments.
+            key = name if is_merged or has_spans else ids.setdefault(key, name)
+            by_key.setdefault(key, []).append((number, where, row))
+        for position, (key, numbered) in enumerate(by_key.items(), start=1):
+            name = key if has_id else str(position if is_merged else numbered[0][0])
+            places = [(where, row) for _, where, row in numbered]
+            try:
+                query = self._query(name, *places[0], columns)
+                if len(places) > 1 and not is_merged:
+                    raise DatasetError(self._twice(query, *places[:2], has_id=has_id, has_spans=has_spans))
+                yield self._of_all(query, places[1:], places[0][0], columns), places
+            except DatasetError as error:
+                faults.add(error, name)
 
-    def _query(self, row: Entry, name: str, where: str, columns: Iterable[str]) -> Query:
+    def _query(self, name: str, where: str, row: Entry, columns: Iterable[str]) -> Query:
         """The question of a row; `name` is its id."""
         if not (text := text_of(row, self.query, where)):
             raise DatasetError(f"{where}: the field {self.query!r} is empty; expected the text of the query")
@@ -172,42 +149,54 @@ class TableQuestions(QuestionColumns, Questions):
         further = further_fields(row, {*used, *(name.partition(".")[0] for name in used if "." in name)}, where)
         return Query(name, text, query_type, further, group, answerable_in(row, self.answerable, where))
 
-    def _add(
-        self, question: _Question, query: Query, row: Entry, where: str, columns: Names[str], *, is_known: bool
-    ) -> None:
-        """Add the judgments of a row to those of its question."""
-        for what in ("text", "query_type", "group", "answerable"):
-            value, other = getattr(query, what), getattr(question.query, what)
-            if other != value:
-                raise DatasetError(f"{where}: the {what} is {value!r}, but {other!r} in {question.where}; expected one")
-        if query.answerable and self.relevant in columns and not self.is_by_row:
-            value_of(row, self.relevant, where)
-        is_blank = not query.answerable and not any(row.get(name) for name in self.judging)
-        grades = {} if is_blank else self.judged_in(row, where, in_text=self._in_text)
-        if not query.answerable and max(grades.values(), default=0) > 0:
-            raise DatasetError(f"{where}: {self.answerable} is false, but there is something relevant")
-        written = "" if is_known or self.is_by_row else str(row.get(str(self.relevant), "")).lstrip()
-        if self._in_text and JOINED.search(written) and not written.startswith(("[", "{")):
-            expected = 'expected semicolons between ids, or a list like ["a, b"] of one with such a mark in it'
-            raise DatasetError(f"{where}: the field {self.relevant!r} is {written[:80]!r}; {expected}")
-        for key, grade in grades.items():
-            key = key if is_known else key.removesuffix("#")  # noqa: PLW2901
-            if question.grades.setdefault(key, grade) != grade:
-                found = f"{key[:80]!r} has the grades {question.grades[key]} and {grade} for the same question"
-                raise DatasetError(f"{where}: {found}; expected one")
-        shared = tuple(field for field in question.query.fields if field in query.fields)
-        question.query = replace(question.query, fields=shared)
+    def _of_all(self, query: Query, rows: Rows, first: str, columns: Iterable[str]) -> Query:
+        """The question with the fields that its further rows share; `first` is the place of its first row."""
+        for where, row in rows:
+            other = self._query(query.query_id, where, row, columns)
+            for what in ("text", "query_type", "group", "answerable"):
+                value, expected = getattr(other, what), getattr(query, what)
+                if value != expected:
+                    raise DatasetError(f"{where}: the {what} is {value!r}, but {expected!r} in {first}; expected one")
+            query = replace(query, fields=tuple(field for field in query.fields if field in other.fields))
+        return query
 
-    def _twice(self, query: Query, first: _Question, where: str, *, has_id: bool) -> str:
+    def _grades(self, query: Query, rows: Rows, columns: Names[str], *, is_known: bool) -> dict[str, int]:
+        """The grades of a question, by keys; without documents, no key of pages is known."""
+        grades: dict[str, int] = {}
+        for where, row in rows:
+            if query.answerable and self.relevant in columns and not self.is_by_row:
+                value_of(row, self.relevant, where)
+            is_blank = not query.answerable and not any(row.get(name) for name in self.judging)
+            of_row = {} if is_blank else self.judged_in(row, where, in_text=self._in_text)
+            if not query.answerable and max(of_row.values(), default=0) > 0:
+                raise DatasetError(f"{where}: {self.answerable} is false, but there is something relevant")
+            cell = "" if is_known or self.is_by_row else str(row.get(str(self.relevant), "")).lstrip()
+            if self._in_text and JOINED.search(cell) and not cell.startswith(("[", "{")):
+                expected = 'expected semicolons between ids, or a list like ["a, b"] of one with such a mark in it'
+                raise DatasetError(f"{where}: the field {self.relevant!r} is {cell[:80]!r}; {expected}")
+            for written, grade in of_row.items():
+                key = written if is_known else written.removesuffix("#")
+                if grades.setdefault(key, grade) != grade:
+                    found = f"{key[:80]!r} has the grades {grades[key]} and {grade} for the same question"
+                    raise DatasetError(f"{where}: {found}; expected one")
+        return grades
+
+    def _twice(
+        self, query: Query, first: tuple[str, Entry], second: tuple[str, Entry], *, has_id: bool, has_spans: bool
+    ) -> str:
         """Says that two rows have one id, or one text, and what to do in either case that this can be."""
-        is_id = query.query_id == first.query.query_id
-        found = f"{where}: {f'the id {query.query_id!r}' if is_id else 'the question'} is that of {first.where}"
+        is_id = has_id and id_of(second[1], str(self.id), second[0]) == query.query_id
+        found = f"{second[0]}: {f'the id {query.query_id!r}' if is_id else 'the question'} is that of {first[0]}"
+        if has_spans:
+            return f"{found}; put all references into one list"
         merged = pasted({"grade": ALL_RELEVANT})
         if has_id and not is_id:
             merged = f"{pasted({'id': None, 'grade': ALL_RELEVANT})}, or {merged} if ids tell questions apart,"
         return f"{found}; put all of its judgments into one list, or set {merged} if each row is one of them"
 
-    def _judgments(self, question: _Question, pages: Pages, endings: Mapping[str, str]) -> list[Judgment]:
+    def _judgments(
+        self, query: Query, grades: Mapping[str, int], where: str, pages: Pages, endings: Mapping[str, str]
+    ) -> list[Judgment]:
         """The judgments of a question; `endings` are those of the names of documents.
 
         Raises:
@@ -215,21 +204,20 @@ class TableQuestions(QuestionColumns, Questions):
                 Only a name with the ending of a document: `3` or `A` may be a level or an option elsewhere.
         """
         try:
-            judgments = pages.judgments(question.query.query_id, question.grades, question.where)
+            judgments = pages.judgments(query.query_id, grades, where)
         except AmbiguousPageError as error:
-            if not (named := [name for name, value in question.query.fields if value in endings]):
+            if not (named := [name for name, value in query.fields if value in endings]):
                 raise
             raise DatasetError(f"{str(error).partition('; ')[0]}; {self._by_document(named[0])}") from error
-        found = {judgment.unit.rpartition("#")[0] for judgment in judgments} & endings.keys()
-        if found and not any("#" in key for key in question.grades):
-            for name, value in question.query.fields:
-                ending = PurePosixPath(value).suffix
-                if ending and value not in found and name not in self.fields and ending in endings.values():
-                    page = (
-                        f"page {next(iter(question.grades))!r} is that of {min(found)}, but {name!r} is {value[:80]!r}"
-                    )
-                    none = f"{pasted({'fields': [*self.fields, name]})} says it is none"
-                    raise DatasetError(f"{question.where}: {page}; {self._by_document(name)}, {none}")
+        sources = {judgment.unit.rpartition("#")[0] for judgment in judgments} & endings.keys()
+        if not sources or any("#" in key for key in grades):
+            return judgments
+        for name, value in query.fields:
+            ending = PurePosixPath(value).suffix
+            if ending and value not in sources and name not in self.fields and ending in endings.values():
+                page = f"page {next(iter(grades))!r} is that of {min(sources)}, but {name!r} is {value[:80]!r}"
+                none = f"{pasted({'fields': [*self.fields, name]})} says it is none"
+                raise DatasetError(f"{where}: {page}; {self._by_document(name)}, {none}")
         return judgments
 
     def _by_document(self, name: str) -> str:

@@ -59,7 +59,7 @@ def token_precision(judged: Judged, k: int, *, token: Token = "character", overl
 
 
 @of_spans
-@metric("Token recall", low=0, high=1, of_text=True)
+@metric("Token recall", low=0, high=1)
 def token_recall(judged: Judged, k: int, *, token: Token = "character", overlap: SpanOverlap = "union") -> PerQuery:
     """Share of the tokens of the references that are in the first k passages. Arguments as of `token_iou`.
 

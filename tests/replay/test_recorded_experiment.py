@@ -3,7 +3,7 @@
 import pytest
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.replay.returned_record import returning
+from ragsweep.replay.recorded_experiment import returning
 
 RECORD = 'retriever: {_target_: mine.System, call: "mine:search", first_page: 0}'
 

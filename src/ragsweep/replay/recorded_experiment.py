@@ -1,9 +1,11 @@
-"""The experiment of a recorded run, also where its system is not asked again."""
+"""The experiment of a recorded run, also where its system is not asked again, and what it says of one query."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import chdir
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from omegaconf import DictConfig
@@ -11,9 +13,11 @@ from omegaconf import DictConfig
 from ragsweep import tracking
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, RetrieverError
+from ragsweep.core.project import project
 from ragsweep.experiment import Experiment
-from ragsweep.replay.trusted_record import settings_in, trusted
+from ragsweep.replay.trusted_record import composed_today, settings_in, trusted
 from ragsweep.retrieval.returned import FILE, LARGEST_MB
+from ragsweep.tasks.task import Record
 
 RETRIEVER = "ragsweep.retrieval.ReturnedRetriever"
 KEPT = ("first_page", "fuzzy_threshold")  # settings by which results are matched to what is judged
@@ -61,3 +65,24 @@ def returning(config: str) -> dict[str, Any]:
         raise ConfigError("retriever: config.yaml of the run has no such group of settings")
     matching = {name: retriever[name] for name in KEPT if name in retriever}
     return {"_target_": RETRIEVER, "path": "", "name": None, **matching}
+
+
+def explain(run_id: str, query: str, overrides: Sequence[str], modules: Sequence[str], width: int) -> str:
+    """The explanation as text, for a terminal that is `width` characters wide. Records nothing.
+
+    Args:
+        run_id: The run.
+        query: The id of a query, or a part of its text that is in no other query. Empty if none was named.
+        overrides: `name=value`: the places of stores and data on this machine.
+        modules: Modules outside ragsweep whose classes the record may name.
+        width: That of the terminal.
+    """
+    today, settings = composed_today(overrides)
+    run = tracking.fetch_run(today.tracking, run_id)
+    if not query:
+        raise ConfigError(f"{run_id}: which query? expected its id or a part of its text, after the run")
+    with chdir(project()), TemporaryDirectory(prefix="explain-") as folder:  # paths of records start at the project
+        experiment, how = recorded_experiment(run, today, settings, modules, Path(folder))
+        task = experiment.task
+        record = Record(run.name, run.run_id, run.per_query, run.params)
+        return "\n".join([*([how] if how else []), *task.explain(experiment.items, query, record, width)])

@@ -1,0 +1,244 @@
+"""What a decision says in the store: of the parent run of its sweep and of each run, and what is decided later."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mlflow import MlflowClient
+from mlflow.entities import Metric, Run, RunTag
+
+from ragsweep import report
+from ragsweep.core.errors import TrackingError, first_line
+from ragsweep.report.markup import markdown
+from ragsweep.report.record import write_record
+from ragsweep.sweeps import AcrossDatasets, Decision, Outcome
+from ragsweep.tracking.address import link_to_artifact, run_address
+from ragsweep.tracking.journal import NOTE, describe, journals_below
+from ragsweep.tracking.names import tagged, tags_of
+from ragsweep.tracking.stored_run import StoredRun
+from ragsweep.tracking.tracked_job import DECIDED, HEADLINE, Job
+from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured, reading
+
+DECISION, RANK = "decision", "decision.rank"
+
+
+class Answer(NamedTuple):
+    """A decision as the parent run shows it.
+
+    Attributes:
+        name: Such as `alpha x k: alpha 0.5`.
+        headline: Its sentences.
+        tags: The settings of the choice, and how it stands.
+        numbers: Its metrics.
+    """
+
+    name: str
+    headline: str
+    tags: Mapping[str, str]
+    numbers: Mapping[str, float]
+
+
+def answer_of(decision: Decision) -> Answer:
+    """The decision for one dataset."""
+    sweep = decision.sweep
+    axes, label, veto = (
+        [sweep.short(name) for name in sweep.axes],
+        sweep.label(decision.named),
+        report.veto_of(decision),
+    )
+    answer = label.removeprefix(f"{axes[0]} ") if len(axes) == 1 else label
+    answer = answer if veto is None else veto if veto in report.TAKEN else f"nothing to ship, {veto}"
+    name = f"{' x '.join(axes) or 'sweep'}: {answer}"
+    return Answer(name, " ".join(report.headline(decision)), dict(_decided(decision)), dict(_numbers(decision)))
+
+
+def answer_across(across: AcrossDatasets) -> Answer | None:
+    """The decision over all datasets; None if there is none."""
+    if across.problem:
+        return None
+    largest, mean = across.regrets[:, across.place].max(), across.means[:, across.place].mean()
+    number = len(across.names)
+    numbers = {"datasets": number, "configurations": len(across.labels), "largest_regret": largest}
+    chosen = across.runs[across.named][0]
+    tags = {f"best.{name}": str(chosen.given[name]) for name in across.shown if name in chosen.given}
+    tags |= {"best.configuration": across.named, "best.largest_regret": f"{largest:.6f}"}
+    verdict = report.verdict_for_all(across)
+    answer = across.named if verdict == "chosen" else verdict
+    return Answer(
+        f"{' x '.join(across.shown.values()) or 'sweep'}: {answer} on {number} datasets",
+        " ".join(report.across_in_words(across)),
+        tags | {f"best.{across.metric}": f"{mean:.6f}"},
+        {name: float(value) for name, value in (numbers | {f"best/{across.metric}": mean}).items()},
+    )
+
+
+def _numbers(decision: Decision) -> Iterator[tuple[str, float]]:
+    """The metrics of the parent run: everything measured of the named configuration, and what to expect of it."""
+    yield "configurations", float(decision.sweep.configurations)
+    yield "tied", float(len(decision.headline.others))
+    for name in decision.named.metrics:
+        value = decision.named.value(name)
+        if value is not None:
+            yield f"best/{name}", value
+    if decision.headline.expected is not None:
+        yield f"expected/{decision.sweep.decided_by}", decision.headline.expected
+
+
+def _decided(decision: Decision) -> Iterator[tuple[str, str]]:
+    """Tags for the named configuration: its settings, its interval, how many are tied with it, its expected score."""
+    sweep, named = decision.sweep, decision.named
+    for name in (name for name in sweep.swept if name in named.swept):
+        yield f"best.{name}", str(named.paths.get(name, decision.best[name]))
+    yield "best.configuration", named.name
+    for end in ("", "_low", "_high"):
+        yield f"best.{sweep.decided_by}{end}", f"{sweep.statistic(named, sweep.decided_by, end):.6f}"
+    yield "best.tied", str(len(decision.headline.others))
+    if decision.headline.expected is not None:
+        yield "best.expected", f"{decision.headline.expected:.6f}"
+
+
+def tag_runs(
+    uri: str,
+    folder: Path,
+    stored: Sequence[StoredRun] | None,
+    decisions: Sequence[Decision],
+    across: AcrossDatasets | None,
+) -> None:
+    """Tag every run with what was decided of it: `tags.decision = 'chosen'` finds the one to ship.
+
+    Of several datasets, it finds the one for all. A store that refuses loses nothing: the parent run has the decision.
+
+    Args:
+        uri: The store.
+        folder: Of the sweep. The journals of runs that wait for their upload get the tags, too.
+        stored: All runs of the sweep in the store; None if that does not answer.
+        decisions: One for each dataset.
+        across: The decision over several datasets.
+    """
+    with suppress(ValueError, TrackingError, *UNREACHABLE):
+        verdicts = {
+            outcome.run_id or outcome.name: tags
+            for decision in decisions
+            for outcome, tags in _verdicts(decision, across)
+        }
+        for place, journal in journals_below(folder):
+            tags = verdicts.get(journal.run_id or journal.name)
+            if tags and not (journal.uploaded and stored):
+                journal.tags, journal.uploaded = tags | journal.tags, False
+                journal.write(place)
+        for run_id in verdicts.keys() & {run.run_id for run in stored or ()}:
+            MlflowClient(uri).log_batch(run_id, tags=[RunTag(*tag) for tag in verdicts[run_id].items()])
+
+
+def _verdicts(decision: Decision, across: AcrossDatasets | None) -> Iterator[tuple[Outcome, dict[str, str]]]:
+    """The tags of each run. Of several datasets, `chosen` is the one for all."""
+    together = across if across and not across.problem else None
+    for row in report.rows_of(decision):
+        verdict = row.verdict
+        if together and row.run in together.runs[together.named]:
+            verdict = report.verdict_for_all(together)
+        elif together and verdict.startswith("chosen"):
+            verdict = "chosen for this dataset alone"
+        yield row.run, {DECISION: verdict, RANK: str(row.rank)}
+
+
+@dataclass(frozen=True)
+class LaterDecision:
+    """A decision.
+
+    Attributes:
+        name: How it was made, such as `judged`: names its tags and its artifacts.
+        sentences: What is decided; the first one is the headline.
+        is_decided: Whether it names a configuration.
+        record: All of it, for programs.
+        tags: Of the sweep's run, after `judged.`.
+        numbers: Metrics of the sweep's run.
+        runs: The verdict about each run of the sweep by its id.
+        journal: The file of what led to it.
+    """
+
+    name: str
+    sentences: Sequence[str]
+    is_decided: bool
+    record: Mapping[str, Any]
+    tags: Mapping[str, str]
+    numbers: Mapping[str, float]
+    runs: Mapping[str, str]
+    journal: Path
+
+
+def add_decision(tracking: Any, sweep_id: str, later: LaterDecision) -> str:
+    """Add a decision to the tags and artifacts of a sweep that has ended; its description links to them.
+
+    What the sweep itself decided stays as it is. A decision added before under the same name is replaced.
+
+    Args:
+        tracking: The `tracking` group of the configuration.
+        sweep_id: The parent run of the sweep.
+        later: The decision.
+
+    Returns:
+        The address of the sweep.
+
+    Raises:
+        TrackingError: The store cannot be reached or written.
+    """
+    with reading(tracking.uri, tracking.artifacts, sweep_id) as client:
+        run = client.get_run(sweep_id)
+        note = run.data.tags.get(NOTE, "")
+        link = f"[{later.name}]({link_to_artifact(run.info.experiment_id, sweep_id, f'{later.name}/decision.json')})"
+        _keep(client, run, later, {NOTE: note if link in note else f"{note}\n\n{link}"})
+        for run_id, verdict in later.runs.items():
+            client.set_tag(run_id, later.name, verdict)
+        return run_address(tracking, run.info.experiment_id, sweep_id)
+
+
+def record_decision(job: Job, later: LaterDecision, key: str) -> str:
+    """Record a decision as a run of its own, or in the one that has been recorded under the same key.
+
+    Args:
+        job: Names the run and the store.
+        later: The decision.
+        key: An id of what is decided.
+
+    Returns:
+        The address of the run.
+
+    Raises:
+        TrackingError: The store cannot be reached or written.
+    """
+    tag = f"{later.name}.key"
+    try:
+        client, experiment_id = open_configured(job.tracking)
+        found = client.search_runs([experiment_id], tagged(tag, key), max_results=1)
+        run = found[0] if found else client.create_run(experiment_id, tags=tags_of(job.tags), run_name=job.name)
+        client.update_run(run.info.run_id, name=job.name)
+        tags = {DECIDED: "true", tag: key, NOTE: "\n\n".join(map(markdown, later.sentences))}
+        tags |= {HEADLINE: later.sentences[0]} if later.is_decided else {}
+        _keep(client, client.get_run(run.info.run_id), later, tags)
+        client.set_terminated(run.info.run_id, "FINISHED")
+    except UNREACHABLE as error:
+        raise TrackingError(f"{job.tracking.uri}: cannot be written ({first_line(error)})") from error
+    return run_address(job.tracking, experiment_id, run.info.run_id)
+
+
+def _keep(client: MlflowClient, run: Run, later: LaterDecision, tags: Mapping[str, str]) -> None:
+    """Keep a decision in a run, and its headline in the description of the experiment."""
+    run_id, now = run.info.run_id, int(time.time() * 1000)
+    with tempfile.TemporaryDirectory() as folder:
+        write_record(Path(folder) / "decision.json", later.record)
+        shutil.copyfile(later.journal, Path(folder) / f"{later.name}.jsonl")
+        client.log_artifacts(run_id, folder, later.name)
+    metrics = [Metric(name, value, now, 0) for name, value in later.numbers.items()]
+    named = {f"{later.name}.{name}": value for name, value in {"headline": later.sentences[0], **later.tags}.items()}
+    client.log_batch(run_id, metrics, tags=[RunTag(*tag) for tag in tags_of({**tags, **named}).items()])
+    if later.is_decided:
+        headline = f"{later.name}: {later.sentences[0]}"
+        describe(client, run.info.experiment_id, headline, run.info.run_name, now)
