@@ -72,7 +72,7 @@ class RunCheck(Protocol):
 def said_by(check: RunCheck, task: Task, items: Items) -> Checked:
     """What a check says. Raises `TypeError` if that is something else."""
     checked = check.examine(task, items)
-    if type(checked) is not Checked:
+    if not isinstance(checked, Checked):
         raise TypeError(f"{kind_of(check)}.examine: returned {type(checked).__name__}, expected Checked")
     return checked
 
