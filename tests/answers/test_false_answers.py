@@ -11,7 +11,7 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets import Option, PageChunker
 from ragsweep.replay.gating import Gate, Verdict
 from ragsweep.report.claims import claims_of
-from ragsweep.report.report_charts import THRESHOLDS, report_charts
+from ragsweep.report.report_charts import report_charts
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.statistics import against_baseline
 from ragsweep.store.stage_store import NO_STORE
@@ -256,7 +256,7 @@ def test_neither_always_nor_never_passes_both_gates(measured, name, known, other
 @pytest.mark.usefixtures("drawing")
 def test_the_report_draws_what_each_lowest_confidence_leaves(measured):
     decision = decided(run("one", measured(KNOWN, OTHERS)), run("two", measured(KNOWN, OTHERS)))
-    [axes] = dict(report_charts(decision))[THRESHOLDS].axes
+    [axes] = dict(report_charts(decision))["lowest_score.svg"].axes
     of_curves = {line.get_label(): line for line in axes.lines}
     assert axes.get_xlabel() == "lowest confidence"
     for threshold, share in zip(*of_curves["without an answer: get an answer"].get_data(), strict=True):

@@ -9,7 +9,7 @@ from outcomes import SETTINGS, decided, of_scores
 from ragsweep.core.errors import ConfigError
 from ragsweep.replay.gating import Gate, Verdict
 from ragsweep.report.claims import claims_of
-from ragsweep.report.report_charts import THRESHOLDS, report_charts
+from ragsweep.report.report_charts import report_charts
 from ragsweep.statistics import against_baseline
 from ragsweep.sweeps import Sweep
 from ragsweep.sweeps.decision_settings import check_measured
@@ -77,7 +77,7 @@ def test_the_headline_says_below_which_score_to_return_nothing():
 @pytest.mark.usefixtures("drawing")
 def test_the_report_draws_what_each_lowest_score_leaves():
     decision = promised(run("a", [None, *low_scores(59)]), run("b", low_scores(60)))
-    drawing = dict(report_charts(decision))[THRESHOLDS]
+    drawing = dict(report_charts(decision))["lowest_score.svg"]
     [axes] = drawing.axes
     of_curves = {line.get_label(): line for line in axes.lines}
     for what, scores in (

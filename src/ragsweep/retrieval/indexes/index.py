@@ -112,7 +112,7 @@ class FaissIndex(Index):
             index = faiss.index_factory(dimensions, self.factory, faiss.METRIC_INNER_PRODUCT)
         lists = faiss.try_extract_index_ivf(index)
         for part in (index, lists and faiss.downcast_index(lists)):
-            if hasattr(part, "do_polysemous_training"):
+            if part is not None and hasattr(part, "do_polysemous_training"):
                 part.do_polysemous_training = False  # takes minutes, for a search mode that is not used here
         _set(index, self.build, "build")
         return index
