@@ -355,10 +355,6 @@ class TestDocumentPassages(MetricContract):
     metric = ragsweep.evaluation.document_passages
 
 
-class TestWordsInOrder(MetricContract):
-    metric = partial(ragsweep.evaluation.token_f1, token="ordered_word")
-
-
 class TestPassagesOfWords(MetricContract):
     metric = partial(ragsweep.evaluation.passage_f1, token="word", threshold=0.5)
 

@@ -74,7 +74,7 @@ LOADED = (
     "ragsweep.report.report_files",
     "ragsweep.tasks.ranking.ranking_charts",
     "ragsweep.tasks.ranking.ranking_task",
-    "ragsweep.tasks.ranking.spans.passage_metrics",
+    "ragsweep.tasks.ranking.spans.span_metrics",
     "ragsweep.tracking.finishing",
     "ragsweep.tracking.sweep_runs",
     "ragsweep.tracking.tracked_job",

@@ -5,7 +5,7 @@ from ragsweep.tasks.ranking.judging import Judged, judge
 from ragsweep.tasks.ranking.metrics import average_precision, f1, hit_rate, mrr, ndcg, precision, recall
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, evaluate
 from ragsweep.tasks.ranking.spans.needs import of_spans
-from ragsweep.tasks.ranking.spans.passage_metrics import (
+from ragsweep.tasks.ranking.spans.span_metrics import (
     document_accuracy,
     document_coverage,
     document_passages,
@@ -16,8 +16,6 @@ from ragsweep.tasks.ranking.spans.passage_metrics import (
     passage_f1,
     passage_precision,
     passage_recall,
-)
-from ragsweep.tasks.ranking.spans.token_metrics import (
     token_f1,
     token_iou,
     token_precision,

@@ -30,8 +30,8 @@ from ragsweep.sweeps.decision_settings import DecisionSettings, check_decision, 
 from ragsweep.tasks.charts import draw
 from ragsweep.tasks.measurement_files import write_measurement
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.repeating import SETTING, asked_once, measure_repeats, varying, with_repeat
-from ragsweep.tasks.run_check import RunCheck, examined, installed_checks
+from ragsweep.tasks.repeating import SETTING, measure_repeats, measured_once, varying, with_repeat
+from ragsweep.tasks.run_check import RunCheck, installed_checks, said_by
 from ragsweep.tasks.task import Items, Measurement, Task
 from ragsweep.tracking.address import check_address
 from ragsweep.tracking.names import check_names, swept_metrics
@@ -141,7 +141,7 @@ class Experiment:
         if config.get("returns") is not None and "returns" not in walk.nodes:
             raise ConfigError("returns: this task reads the passages that are found; choose returns=passage")
         expect_kind(task, Task, "task")
-        measures, some = task.measures, task.metrics_of_some
+        measures, some = task.measures, task.optional_metrics
         check_names(config, *([metric.name for metric in measured] for measured in (task.metrics, [*some, *measures])))
         check_decision(decision, [*task.metrics, *some], measures, task.cutoff, config.get("budget"))
         settings, parts = walk.settings, walk.parts
@@ -158,7 +158,7 @@ class Experiment:
         items = _items(self.config, self.task)
         self.task.check(items)
         if why := self.task.lacks(items):
-            check_measured(decision_of(self.config), self.task.metrics_of_some, why)
+            check_measured(decision_of(self.config), self.task.optional_metrics, why)
         for check in self.checks:
             check.accept(self.task, items)
         return items
@@ -192,7 +192,7 @@ class Experiment:
     @property
     def measured(self) -> list[Metric]:
         """The metrics, the one that decides first."""
-        decides = [metric for metric in self.task.metrics_of_some if metric.name == self.decide_by]
+        decides = [metric for metric in self.task.optional_metrics if metric.name == self.decide_by]
         return [*decides, *sorted(self.task.metrics, key=lambda metric: metric.name != self.decide_by)]
 
     def check_keys(self) -> None:
@@ -208,11 +208,11 @@ class Experiment:
             say_spent()
         if why := measurement.not_measured.get(self.decide_by):
             raise ConfigError(f"decision.metric: {self.decide_by} is not measured: {why}")
-        for metric in self.task.metrics_of_some:
+        for metric in self.task.optional_metrics:
             if why := measurement.not_measured.get(metric.name):
                 check_measured(decision_of(self.config), [metric], why)
         for check in self.checks:
-            measurement = examined(check, self.task, self.items).added_to(measurement)
+            measurement = said_by(check, self.task, self.items).added_to(measurement)
         return measurement
 
     def _measured_as_often_as_asked(self) -> Measurement:
@@ -224,7 +224,7 @@ class Experiment:
             return measure_repeats(repeats, self.decide_by, resamples=resamples, seed=seed)
         measurement = self.task.measure(self.items)
         if self.varying:
-            return asked_once(measurement)
+            return measured_once(measurement)
         if self.task.repeats > 1:
             say_once(f"{SETTING}={self.task.repeats}: measured once, as nothing here varies: another time is the same")
         return measurement

@@ -9,8 +9,7 @@ from outcomes import of_scores
 from ragsweep.replay.gating import Gate, Verdict
 from ragsweep.statistics import against_baseline
 from ragsweep.sweeps import Sweep
-from ragsweep.tasks.facts import JudgedFact, ReturnedFact
-from ragsweep.tasks.unread_text import UnreadText
+from ragsweep.tasks.facts import JudgedFact, ReturnedFact, UnreadText
 
 
 @pytest.fixture(scope="module")

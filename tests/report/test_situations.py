@@ -25,9 +25,8 @@ from ragsweep.report.report_page import write_report
 from ragsweep.report.report_tables import head_of_choice
 from ragsweep.report.report_text import table_by_cutoff, table_of_configurations
 from ragsweep.report.value_words import cutoffs_in_words
-from ragsweep.tasks.facts import ReturnedFact
+from ragsweep.tasks.facts import ReturnedFact, UnreadText
 from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
-from ragsweep.tasks.unread_text import UnreadText
 from ragsweep.tracking.decisions import answer_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "report.md"

@@ -14,8 +14,7 @@ from ragsweep.report.claims import claims_of, evidence, headline
 from ragsweep.report.record import as_record
 from ragsweep.report.report_text import table_of_configurations
 from ragsweep.statistics import LEVEL, holm
-from ragsweep.tasks.facts import MetricFact, ReturnedFact
-from ragsweep.tasks.unread_text import UnreadText
+from ragsweep.tasks.facts import MetricFact, ReturnedFact, UnreadText
 
 MS = "latency/mean_ms"
 

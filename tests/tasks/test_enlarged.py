@@ -24,7 +24,7 @@ from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking import metrics
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.ranking_task import RankingTask
-from ragsweep.tasks.ranking.spans.token_metrics import token_iou, token_precision, token_recall
+from ragsweep.tasks.ranking.spans.span_metrics import token_iou, token_precision, token_recall
 from ragsweep.tasks.task import Record
 
 PAGES = 4  # of each document

@@ -123,7 +123,7 @@ def test_a_run_file_without_such_questions_does_not_measure_them(tmp_path):
     )
     assert "judged.trec" in judged.lacks(items)
     assert {*judged.measure(items).values} == {"hit_rate"}
-    assert {*judged.measure(items).not_measured} == {each.name for each in RankingTask.metrics_of_some}
+    assert {*judged.measure(items).not_measured} == {each.name for each in RankingTask.optional_metrics}
     assert everything.measure(items).values["false_find_rate"] == pytest.approx(1 / 3)
     assert not everything.lacks(items)
 

@@ -9,7 +9,7 @@ from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunk
 from ragsweep.evaluation import hit_rate, ndcg
 from ragsweep.retrieval import NOTHING, Ranking, SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep.tasks.ranking.index_recall import lost_neighbours
+from ragsweep.tasks.ranking.conventions import lost_neighbours
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.ranking_task import RankingTask
 

@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.tasks.ranking.reading import QRELS, RANKINGS, read
+from ragsweep.tasks.ranking.reading import read
 
 
-def rows(source, kind=RANKINGS, listed=0):
+def rows(source, kind="rankings", listed=0):
     entries = read(source, kind, listed)
-    return list(zip(entries.queries, entries.documents, entries.numbers.tolist(), strict=True))
+    return list(zip(entries.queries, entries.documents, entries.numbers, strict=True))
 
 
 @pytest.mark.parametrize("documents", [["b", "a"], ("b", "a"), pd.Series(["b", "a"]), {"b": 7, "a": 7}], ids=type)
 def test_documents_of_a_query_keep_their_order(documents):
-    assert rows({"q": documents}, QRELS, listed=7) == [("q", "b", 7), ("q", "a", 7)]
+    assert rows({"q": documents}, "qrels", listed=7) == [("q", "b", 7), ("q", "a", 7)]
 
 
 def test_scores_of_a_list_fall():
@@ -27,14 +27,14 @@ def test_scores_of_a_list_fall():
 
 
 def test_relevant_documents_may_be_a_set():
-    assert rows({"q": {"a"}}, QRELS, listed=1) == [("q", "a", 1)]
+    assert rows({"q": {"a"}}, "qrels", listed=1) == [("q", "a", 1)]
 
 
 def test_a_query_without_documents_is_named():
-    assert read({"q1": [], "q2": ["a"]}, RANKINGS, 0).named == ["q1", "q2"]
+    assert read({"q1": [], "q2": ["a"]}, "rankings", 0).named == ["q1", "q2"]
 
 
-@pytest.mark.parametrize(("kind", "number"), [(RANKINGS, "score"), (QRELS, "grade")])
+@pytest.mark.parametrize(("kind", "number"), [("rankings", "score"), ("qrels", "grade")])
 def test_a_table_is_read_by_its_three_columns(kind, number):
     frame = pd.DataFrame({"rank": [0], number: [2], "doc_id": ["a"], "query_id": [7]}, index=["x"])
     assert rows(frame, kind) == [("7", "a", 2.0)]
@@ -50,7 +50,7 @@ def test_a_run_file_is_read_by_its_scores(tmp_path, end):
 def test_a_qrels_file_is_read(tmp_path):
     file = tmp_path / "qrels.trec"
     file.write_text("q1 0 a 2\nq1 0 b -1\n")
-    assert rows(file, QRELS) == [("q1", "a", 2), ("q1", "b", -1)]
+    assert rows(file, "qrels") == [("q1", "a", 2), ("q1", "b", -1)]
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,11 @@ def test_a_qrels_file_is_read(tmp_path):
             "rankings, query 'q': found a DataFrame, expected a list of document ids, best first, or a dict "
             "{document id: score}",
         ),
-        ({"q": {"a": None}}, "rankings, query 'q', document 'a': found the score None, expected a number"),
-        ({"q": {"a": float("nan")}}, "rankings, query 'q', document 'a': found the score nan, expected a number"),
+        ({"q": {"a": None}}, "rankings, query 'q', document 'a': found the score None, expected a finite number"),
+        (
+            {"q": {"a": float("nan")}},
+            "rankings, query 'q', document 'a': found the score nan, expected a finite number",
+        ),
         ({"q": ["a", 2.0]}, "rankings, query 'q': found the id 2.0, a float; expected a string or a whole number"),
         (
             {"q": [("a", 0.3)]},
@@ -82,26 +85,27 @@ def test_a_qrels_file_is_read(tmp_path):
         ({None: []}, "rankings: found the id None, a NoneType; expected a string or a whole number"),
         (
             pd.DataFrame(columns=["query_id", "doc_id", "rank"]),
-            "rankings: found the columns query_id, doc_id, rank, expected query_id, doc_id, score; "
+            "rankings: found the columns query_id, doc_id, rank, expected query_id, doc_id, score, each once; "
             "name yours with .rename(columns={... : 'score'})",
         ),
         (
             pd.DataFrame(columns=["query_id", "doc_id", "score", "score"]),
-            "rankings: found several columns called score; expected one",
+            "rankings: found the columns query_id, doc_id, score, score, expected query_id, doc_id, score, each once; "
+            "name yours with .rename(columns={... : 'score'})",
         ),
         ({"q": {"a": np.inf}}, "rankings, query 'q', document 'a': found the score inf, expected a finite number"),
-        ({"q": {"a": "1_0"}}, "rankings, query 'q', document 'a': found the score '1_0', expected a number"),
+        ({"q": {"a": "1_0"}}, "rankings, query 'q', document 'a': found the score '1_0', expected a finite number"),
         (
             {"q": {"a": 10**5000}},
-            "rankings, query 'q', document 'a': found the score of hundreds of digits, expected a number",
+            "rankings, query 'q', document 'a': found the score of thousands of digits, expected a finite number",
         ),
         (
             {10**5000: ["a"]},
-            "rankings: found the id of hundreds of digits, a int; expected a string or a whole number",
+            "rankings: found the id of thousands of digits, a int; expected a string or a whole number",
         ),
         (
             pd.DataFrame(columns=["query", "doc_id", "score"]),
-            "rankings: found the columns query, doc_id, score, expected query_id, doc_id, score; "
+            "rankings: found the columns query, doc_id, score, expected query_id, doc_id, score, each once; "
             "name yours with .rename(columns={... : 'query_id'})",
         ),
     ],
@@ -109,7 +113,7 @@ def test_a_qrels_file_is_read(tmp_path):
 )
 def test_unreadable_input_is_refused_in_one_line(source, message):
     with pytest.raises(DatasetError) as error:
-        read(source, RANKINGS, 0)
+        read(source, "rankings", 0)
     assert str(error.value) == message
 
 
@@ -117,7 +121,7 @@ def test_a_line_with_other_columns_is_named(tmp_path):
     file = tmp_path / "run.trec"
     file.write_text("q1 Q0 a 1 0.1 me\n\nq1 Q0 b 2\n")
     with pytest.raises(DatasetError) as error:
-        read(file, RANKINGS, 0)
+        read(file, "rankings", 0)
     assert str(error.value) == f"{file}, line 3: found 4 columns, expected 'query Q0 document rank score tag'"
 
 
@@ -125,23 +129,25 @@ def test_a_line_with_other_columns_is_named(tmp_path):
 def test_a_file_of_another_format_is_refused_with_what_to_give_instead(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     with pytest.raises(DatasetError, match=r"; read other formats into a dict or a DataFrame$"):
-        read(tmp_path / name, RANKINGS, listed=0)
+        read(tmp_path / name, "rankings", listed=0)
 
 
 def test_a_score_that_is_not_a_number_is_named(tmp_path):
     file = tmp_path / "run.trec"
     file.write_text("q1 Q0 a 1 high me\n")
     with pytest.raises(DatasetError) as error:
-        read(file, RANKINGS, 0)
-    assert str(error.value) == f"{file}, line 1, query 'q1', document 'a': found the score 'high', expected a number"
+        read(file, "rankings", 0)
+    assert (
+        str(error.value)
+        == f"{file}, line 1, query 'q1', document 'a': found the score 'high', expected a finite number"
+    )
 
 
-@pytest.mark.parametrize("line", ["#q2 0 a 1", "# of four 1", "# judged by hand, twice"])
-def test_a_line_that_begins_with_a_hash_is_refused(tmp_path, line):
-    file = tmp_path / "qrels.trec"
-    file.write_text(f"q1 0 a 2\n{line}\n")
-    with pytest.raises(DatasetError, match=r"qrels\.trec, line 2: found '#.*', expected no comments; write %23"):
-        read(file, QRELS, 1)
+def test_a_line_of_a_run_that_begins_with_a_hash_is_refused(tmp_path):
+    file = tmp_path / "run.trec"
+    file.write_text("q1 Q0 a 1 2 tag\n#q2 Q0 a 1 1 tag\n")
+    with pytest.raises(DatasetError, match=r"run\.trec, line 2: found '#.*', expected no comments; write %23"):
+        read(file, "rankings")
 
 
 BEIR = "query-id\tcorpus-id\tscore\nq1\tdoc a\t2\nq1\tb\t0.0\n"
@@ -150,34 +156,25 @@ BEIR = "query-id\tcorpus-id\tscore\nq1\tdoc a\t2\nq1\tb\t0.0\n"
 def test_qrels_of_beir_are_read_as_a_file(tmp_path):
     file = tmp_path / "test.tsv"
     file.write_text(BEIR)
-    assert rows(file, QRELS) == [("q1", "doc a", 2), ("q1", "b", 0)]
+    assert rows(file, "qrels") == [("q1", "doc a", 2), ("q1", "b", 0)]
 
 
 def test_a_table_of_scores_is_not_accepted_as_grades():
     with pytest.raises(DatasetError, match=r"found the columns query_id, doc_id, score, expected .*grade"):
-        read(pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "score": [1]}), QRELS, 1)
+        read(pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "score": [1]}), "qrels", 1)
 
 
 def test_a_bad_line_of_beirs_qrels_is_named(tmp_path):
     file = tmp_path / "test.tsv"
     file.write_text(BEIR + "q1\tc\thigh\n")
     with pytest.raises(DatasetError, match=rf"^{file}, line 4: the grade is \"high\""):
-        read(file, QRELS, 1)
-
-
-def test_three_columns_without_beirs_header_are_refused(tmp_path):
-    file = tmp_path / "test.tsv"
-    file.write_text("q1\ta\t1\n")
-    with pytest.raises(
-        DatasetError, match=r"line 1: found 3 columns, .*or BEIR's 'query-id corpus-id score' in line 1"
-    ):
-        read(file, QRELS, 1)
+        read(file, "qrels", 1)
 
 
 def test_a_pipe_is_refused_instead_of_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(DatasetError, match=r"cannot be read as a TREC file \(not a file\)"):
-        read(tmp_path / "pipe", QRELS, 1)
+    with pytest.raises(DatasetError, match=r"pipe.*not a file"):
+        read(tmp_path / "pipe", "qrels", 1)
 
 
 LINES = st.lists(
@@ -185,7 +182,7 @@ LINES = st.lists(
 ).map(lambda fields: " ".join(fields).encode())
 
 
-@pytest.mark.parametrize("kind", [RANKINGS, QRELS], ids=["rankings", "qrels"])
+@pytest.mark.parametrize("kind", ["rankings", "qrels"], ids=["rankings", "qrels"])
 @given(content=st.binary(max_size=30) | st.lists(LINES, max_size=3).map(b"\n".join))
 def test_any_file_is_read_or_refused_in_one_line(tmp_path_factory, kind, content):
     file = tmp_path_factory.getbasetemp() / "any.trec"
@@ -203,5 +200,5 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, content):
     file = tmp_path / "qrels.trec"
     if content:
         file.write_bytes(content)
-    with pytest.raises(DatasetError, match=rf"^qrels: {file} cannot be read as a TREC file \([^\n]*\)$"):
-        read(file, QRELS, 1)
+    with pytest.raises(DatasetError, match=rf"^[^\n]*{file}[^\n]*$"):
+        read(file, "qrels", 1)

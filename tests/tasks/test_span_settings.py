@@ -65,15 +65,6 @@ def test_a_passage_may_hold_words_of_a_reference_that_stands_elsewhere(measured)
 
 
 @pytest.mark.usefixtures("long_work")
-def test_words_may_have_to_stand_in_order(measured):
-    parts = [("Which test finds malaria?", ["rapid test finds malaria with a"])]
-    words, ordered = (
-        measured(f"evaluation.token={token}", spans=parts, folder=token) for token in ("word", "ordered_word")
-    )
-    assert words.values["token/recall"] > ordered.values["token/recall"] > 0
-
-
-@pytest.mark.usefixtures("long_work")
 def test_the_threshold_also_decides_which_passages_are_relevant_without_offsets(measured):
     by_words = "evaluation.token=word"
     loose, strict = (

@@ -14,13 +14,11 @@ from read_strictly import span_questions
 import ragsweep.evaluation as metrics
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Chunker, Collection, Dataset, Document, OwnDataset, Query, Reference, TextCorpus
-from ragsweep.datasets.model.numbered_words import Words
 from ragsweep.evaluation import judge
 from ragsweep.retrieval import NOTHING, DenseRetriever, SentenceTransformerEncoder, SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.ranking_task import RankingTask
-from ragsweep.tasks.ranking.spans.counts import shares_in_order
 from ragsweep.tasks.ranking.spans.spans import retrieved_spans
 from ragsweep.text.tokens import plain_words
 
@@ -185,7 +183,7 @@ def test_documents_are_those_of_the_references(case):
             assert accuracy[row] == (wanted <= {*sources})
 
 
-@pytest.mark.parametrize("token", ["character", "word", "ordered_word"])
+@pytest.mark.parametrize("token", ["character", "word"])
 @given(case=measured())
 def test_a_larger_cutoff_finds_no_less(token, case):
     found, _ = case
@@ -212,49 +210,32 @@ def texts(draw):
     return found, pieces, references, ranking
 
 
-def longest_common_subsequence(first, second):
-    """By the textbook's table."""
-    table = np.zeros((len(first) + 1, len(second) + 1), dtype=int)
-    for i, one in enumerate(first):
-        for j, other in enumerate(second):
-            table[i + 1, j + 1] = table[i, j] + 1 if one == other else max(table[i, j + 1], table[i + 1, j])
-    return int(table[-1, -1])
-
-
-@pytest.mark.parametrize("token", ["word", "ordered_word"])
 @given(case=texts())
-def test_words_are_counted_as_one_multiset_or_as_one_sequence(token, case):
+def test_words_are_counted_as_one_multiset(case):
     found, pieces, references, ranking = case
     wanted = [word for text in references for word in plain_words(text)]
     for k in CUTOFFS:
         retrieved = [word for place in sorted(ranking[:k]) for word in plain_words(pieces[place])]
-        in_order = longest_common_subsequence(wanted, retrieved)
-        shared = in_order if token == "ordered_word" else sum((Counter(wanted) & Counter(retrieved)).values())
+        shared = sum((Counter(wanted) & Counter(retrieved)).values())
         expected = [
             share(shared, len(wanted) + len(retrieved) - shared),
             share(shared, len(retrieved)),
             share(shared, len(wanted)),
             share(2 * shared, len(wanted) + len(retrieved)),
         ]
-        assert [metric(found, k, token=token)[0] for metric in TOKENS] == pytest.approx(expected)
+        assert [metric(found, k, token="word")[0] for metric in TOKENS] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("token", ["word", "ordered_word"])
 @given(case=texts())
-def test_a_passage_holds_a_reference_with_enough_of_its_words(token, case):
+def test_a_passage_holds_a_reference_with_enough_of_its_words(case):
     found, pieces, references, ranking = case
     for k in CUTOFFS:
+        passages = [plain_words(pieces[place]) for place in ranking[:k]]
         hits = []
         for reference in map(plain_words, references):
-            passages = [plain_words(pieces[place]) for place in ranking[:k]]
-            counts = [
-                longest_common_subsequence(reference, passage)
-                if token == "ordered_word"
-                else sum(word in passage for word in reference)
-                for passage in passages
-            ]
-            hits.append(max(counts) / len(reference) >= 0.8)
-        assert metrics.passage_coverage(found, k, token=token)[0] == pytest.approx(np.mean(hits))
+            most = max(sum(word in passage for word in reference) for passage in passages)
+            hits.append(most / len(reference) >= 0.8)
+        assert metrics.passage_coverage(found, k, token="word")[0] == pytest.approx(np.mean(hits))
 
 
 def one(text, references, ranking, cuts=None):
@@ -262,7 +243,7 @@ def one(text, references, ranking, cuts=None):
     return judged({"a": text}, {"a": cuts or [(0, len(text))]}, tuple(references), [ranking])[0]
 
 
-@pytest.mark.parametrize("token", ["character", "word", "ordered_word"])
+@pytest.mark.parametrize("token", ["character", "word"])
 @pytest.mark.parametrize("cuts", [[(0, 40)], [(0, 20), (20, 40)], [(0, 10), (10, 20), (20, 30), (30, 40)]])
 def test_a_text_scores_the_same_as_one_two_or_four_references(token, cuts):
     """The code of the reference document gives a precision of .5, .25 and .125."""
@@ -272,7 +253,7 @@ def test_a_text_scores_the_same_as_one_two_or_four_references(token, cuts):
     assert metrics.token_recall(found, 1, token=token)[0] == 1
 
 
-@pytest.mark.parametrize("token", ["character", "word", "ordered_word"])
+@pytest.mark.parametrize("token", ["character", "word"])
 def test_an_empty_result_scores_0(token):
     """The code of the reference document raises KeyError."""
     found = one("Iron helps.", [Reference("0", "a", 0, 4)], [])
@@ -300,20 +281,8 @@ def test_a_passage_that_only_touches_a_reference_counts_in_chromas_omega():
 def test_only_the_plain_words_retrieved_passages_are_read():
     found, _ = judged({"a": "iron tea"}, {"a": [(0, 4), (5, 8)]}, (Reference("0", "a", 0, 4),), [[0]])
     spans = replace(found.spans, texts=("iron", None))
-    for token in ("word", "ordered_word"):
-        assert spans.held(token)[0, 0] == spans.counts(token).shared[0, 1] == 1
-        assert spans.counts_of_relevant(token).shared[0, 1] == 1
-
-
-def test_the_plain_words_a_text_are_read_only_if_it_is_asked_for():
-    words = Words(np.array([1, 2]), np.array([2, 9]))  # the second text ends after the last word
-    assert shares_in_order(words, words, np.array([0]), np.array([0])) == [1]
-
-
-def test_words_in_another_order_are_shared_as_words_only():
-    found = one("with water iron take", [Reference("0", "a", 0, 0, "Take iron with water.")], [0])
-    assert metrics.token_recall(found, 1, token="word")[0] == 1
-    assert metrics.token_recall(found, 1, token="ordered_word")[0] == 0.5
+    assert spans.held("word")[0, 0] == spans.counts("word").shared[0, 1] == 1
+    assert spans.counts_of_relevant("word").shared[0, 1] == 1
 
 
 def test_a_query_whose_reference_is_in_no_passage_scores_0():
@@ -342,7 +311,7 @@ def test_characters_need_offsets():
     message = (
         r"^evaluation\.metrics\.token/f1: compares characters, and offsets of 1 reference are not known "
         r"\(the first: query 0, 'Iron\.'\); expected questions\.similarity=0\.9, which places what is written a little "
-        r"otherwise, or evaluation\.token=word or ordered_word$"
+        r"otherwise, or evaluation\.token=word$"
     )
     with pytest.raises(ConfigError, match=message):
         task(None, {"token/iou": by_words, "token/f1": metrics.token_f1}, None).check(found)

@@ -6,12 +6,13 @@ says how sure it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ragsweep.core.style import BEST, BLUE, QUARTERS, dress, figure
 from ragsweep.core.terminal import counted
 from ragsweep.statistics.certificate import lowest_threshold
 from ragsweep.statistics.groups import Groups
@@ -21,6 +22,7 @@ from ragsweep.tasks.task import Score, mean_scores
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 ANSWERED = Metric("answered_rate", "Answered rate", low=0, high=1)
 HEADING = "When nothing should be found"
@@ -48,32 +50,31 @@ class ThresholdWords(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What a task finds, in metrics and words.
+    """What a task finds.
 
     Attributes:
         rate: The share of questions without an answer that get something.
         balance: The geometric mean of the share of other questions that get what is right, and 1 - `rate`.
         area: The area under the curve of right finds over false finds.
         right: Name of the share of the other questions that get what is right.
-        files: Name of the table and of the chart of the curve.
         words: How it speaks of a threshold.
-        order: What the area is the probability of.
-        equal: What the most frequent score is of, and what to do where no threshold can tell it apart.
     """
 
     rate: Metric
     balance: Metric
     area: Metric
     right: str
-    files: str
-    words: ThresholdWords
-    order: str
-    equal: tuple[str, str]
+    words: ThresholdWords = ThresholdWords()
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
         """All metrics of questions without an answer, in display order."""
         return self.rate, ANSWERED, self.balance, self.area
+
+    @property
+    def files(self) -> str:
+        """Name of the table and of the chart of the curve."""
+        return f"{self.rate.name.removesuffix('_rate')}s"
 
     @property
     def threshold(self) -> str:
@@ -191,16 +192,15 @@ class FalseFinds:
             f"{words.get_right}."
         )
         yield (
-            f"{self.kind.order} with probability {area.value:.3f} [{area.low:.3f}, {area.high:.3f}] (area under the "
-            "curve; ties count half)."
+            f"What is right has a higher {words.scale} than what a question without an answer gets with probability "
+            f"{area.value:.3f} [{area.low:.3f}, {area.high:.3f}] (area under the curve; ties count half)."
         )
         tops = np.concatenate([self.unanswerable, self.answerable])
         value, times = np.unique(tops[tops > -np.inf], return_counts=True)
         if len(times) and times.max() > len(tops) / 2:
-            which, advice = self.kind.equal
             yield (
-                f"The {which} is {value[times.argmax()]:g} for {times.max():,} of {len(tops):,} questions: no "
-                f"threshold can tell these apart. {advice}"
+                f"The highest {words.scale} is {value[times.argmax()]:g} for {times.max():,} of {len(tops):,} "
+                "questions: no threshold can tell these apart, as where each question has a scale of its own."
             )
             return
         thresholds = [lowest_threshold(self.unanswerable, int(share * number), self.found) for share in RATES_SHOWN]
@@ -213,6 +213,41 @@ class FalseFinds:
             )
         if not kept or any(kept.values()):
             yield f"For a promise about other questions than these, set decision.target={{{rate.metric.name}: 0.05}}."
+
+    def chart(self) -> Figure:
+        """What does a threshold leave?"""
+        words, rate, curve = self.kind.words, self.kind.rate, self.curve()
+        drawing = figure(
+            6,
+            5,
+            f"What does a {words.scale} threshold leave?",
+            f"{len(self.unanswerable)} questions without an answer, {len(self.answerable)} others; a point a threshold",
+        )
+        axes = drawing.subplots()
+        wrong, right = (np.array([0.0, *curve[name], *curve[name].tail(1)]) for name in (rate.name, self.kind.right))
+        wrong[-1] = 1.0  # a larger share of false finds brings nothing right
+        nothing = f"{words.scale}s that tell nothing"
+        axes.plot([0, 1], [0, right[-1]], color="#999999", linewidth=1, linestyle=":", label=nothing)
+        axes.plot(wrong, right, color=BLUE, label="thresholds, from the highest")
+        here = self.false_finds.mean(), self.hits.mean()
+        axes.plot(*here, "D", color=BEST, markersize=8, label="this run", clip_on=False, zorder=3)
+        axes.set(
+            xlabel=f"{rate.title.lower()}: questions without an answer that {words.get}",
+            ylabel=f"others that {words.get_right}",
+            xlim=(0, 1),
+            ylim=(0, 1.02),
+            xticks=QUARTERS,
+            yticks=QUARTERS,
+        )
+        axes.legend(loc="lower right", frameon=False)
+        dress(axes)
+        return drawing
+
+
+def draw(finds: FalseFinds, others: Callable[..., Iterator[tuple[str, Figure]]], *given: Any) -> Iterator[Any]:
+    """The other charts of a run with their file names, and that of the curve."""
+    yield from others(*given)
+    yield f"{finds.kind.files}.png", finds.chart()
 
 
 def _over(part: Array, whole: Array, otherwise: float) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 from ragsweep.core.csv_files import write_table
 from ragsweep.core.json_records import as_record
 from ragsweep.statistics import STATISTICS, spread
+from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.facts import Facts
 from ragsweep.tasks.task import Items, Measure, Measurement, Score
 
@@ -67,14 +68,15 @@ def summary_statistics(measurement: Measurement) -> pd.DataFrame:
     """
     import pandas as pd
 
-    rows = [*map(_summary, measurement.scores), *map(_summary, measurement.measures)]
+    rows = [
+        *(_summary(score, score.per_item, ci_low=score.low, ci_high=score.high) for score in measurement.scores),
+        *(_summary(cost, cost.sample if cost.per_item is None else cost.per_item) for cost in measurement.measures),
+    ]
     return pd.DataFrame(rows, columns=["metric", *STATISTICS, "ci_low", "ci_high"])
 
 
-def _summary(of: Score | Measure) -> dict[str, Any]:
-    values = of.sample if isinstance(of, Measure) and of.per_item is None else of.per_item
+def _summary(of: Score | Measure, values: Array | None, **interval: float) -> dict[str, Any]:
     statistics = {} if values is None else spread(values[~np.isnan(values)])
-    interval = {"ci_low": of.low, "ci_high": of.high} if isinstance(of, Score) else {}
     return {"metric": of.metric.name, **statistics, "mean": of.value, **interval}
 
 

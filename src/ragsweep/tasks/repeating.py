@@ -56,7 +56,7 @@ def measure_repeats(repeats: Sequence[tuple[Task, Any]], decide_by: str, *, resa
     return joined([task.measure(items) for task, items in repeats], decide_by, resamples=resamples, seed=seed)
 
 
-def asked_once(measurement: Measurement) -> Measurement:
+def measured_once(measurement: Measurement) -> Measurement:
     """The only measurement of a configuration that varies, which says so."""
     lacks = f"Asked once: the answers vary, and another asking gives other numbers; {SETTING}={TYPICAL} shows how far."
     return replace(

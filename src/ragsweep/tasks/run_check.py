@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pkgutil import resolve_name
-from typing import Protocol
+from typing import Any, Protocol
 
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.plugins import plugins
@@ -15,7 +15,9 @@ from ragsweep.tasks.task import Items, Measurement, Task
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check says of a run. Each field is added to the field of this name of the measurement.
+    """What is said of a run besides its scores, by a check or a task.
+
+    Each field is added to the field of this name of the measurement.
 
     Attributes:
         findings: What is unusual about the items, one sentence each.
@@ -23,6 +25,7 @@ class Checked:
         caution: What must be said before any result; empty if nothing must.
         sections: Sections of the report.
         files: Files of the run's results, as lines.
+        facts: JSON-compatible values for programs.
     """
 
     findings: Sequence[str] = ()
@@ -30,6 +33,13 @@ class Checked:
     caution: str = ""
     sections: Mapping[str, Sequence[str]] = field(default_factory=dict)
     files: Mapping[str, Iterable[str]] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def section(cls, heading: str, sentences: Sequence[str], *, cautions: Sequence[str] = (), **more: Any) -> Checked:
+        """Sentences for the terminal and the report; nothing where there are none. Some of them are cautions."""
+        sections = {heading: sentences} if sentences else {}
+        return cls(notices=sentences, caution=" ".join(cautions), sections=sections, **more)
 
     def added_to(self, measurement: Measurement) -> Measurement:
         """The measurement with what the check says."""
@@ -40,6 +50,7 @@ class Checked:
             caution=" ".join(filter(None, (measurement.caution, self.caution))),
             sections={**measurement.sections, **self.sections},
             files={**measurement.files, **self.files},
+            facts={**measurement.facts, **self.facts},
         )
 
 
@@ -58,12 +69,12 @@ class RunCheck(Protocol):
         ...
 
 
-def examined(check: RunCheck, task: Task, items: Items) -> Checked:
+def said_by(check: RunCheck, task: Task, items: Items) -> Checked:
     """What a check says. Raises `TypeError` if that is something else."""
-    found: object = check.examine(task, items)
-    if not isinstance(found, Checked):
-        raise TypeError(f"{kind_of(check)}.examine: returned {type(found).__name__}, expected Checked")
-    return found
+    checked = check.examine(task, items)
+    if not isinstance(checked, Checked):
+        raise TypeError(f"{kind_of(check)}.examine: returned {type(checked).__name__}, expected Checked")
+    return checked
 
 
 def installed_checks() -> dict[str, type[RunCheck]]:

@@ -294,7 +294,7 @@ class Task(Component, ABC):
         return ()
 
     @property
-    def metrics_of_some(self) -> Sequence[Metric]:
+    def optional_metrics(self) -> Sequence[Metric]:
         """Metrics that it measures of some items only, in display order, after the others."""
         return ()
 

@@ -109,7 +109,7 @@ class TaskContract(ComponentContract):
 
         Those of some items follow, unless it says what these lack.
         """
-        some = made.metrics_of_some if not made.lacks(items) else ()
+        some = made.optional_metrics if not made.lacks(items) else ()
         expected = [metric for metric in (*made.metrics, *some) if metric.name not in measurement.not_measured]
         assert [score.metric for score in measurement.scores] == expected
 

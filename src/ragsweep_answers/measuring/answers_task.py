@@ -82,7 +82,7 @@ class AnswersTask(Task):
     """
 
     loads: ClassVar[Sequence[str]] = ("dataset", "chunker", "ingest", "store")
-    metrics_of_some: ClassVar[Sequence[Metric]] = ANSWERS.metrics
+    optional_metrics: ClassVar[Sequence[Metric]] = ANSWERS.metrics
 
     dataset: DatasetFormat
     chunker: Chunker

@@ -9,8 +9,7 @@ import numpy as np
 
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array
-from ragsweep.tasks import false_find_chart
-from ragsweep.tasks.false_finds import FalseFinds, Kind, ThresholdWords
+from ragsweep.tasks.false_finds import FalseFinds, Kind, ThresholdWords, draw
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.task import Measurement
 from ragsweep_answers.measuring.answer_tables import answer_lines
@@ -26,10 +25,7 @@ ANSWERS = Kind(
     Metric("right_or_abstain", "Right or abstain", low=0, high=1),
     Metric("false_answer_auc", "False answer AUC", low=0, high=1),
     "accuracy",
-    "false_answers",
     ThresholdWords("confidence", "give no answer", "get an answer", "get the right answer"),
-    "A right answer has a higher confidence than an answer to a question without one",
-    ("confidence", "An answer without a confidence counts as one of confidence 0."),
 )
 
 
@@ -57,7 +53,7 @@ def with_false_answers(
         summary=[*measured.summary, *sections[HEADING][:1]],
         tables={**measured.tables, f"{ANSWERS.files}.csv": found.curve(), "unanswerable.csv": table(others)},
         files={**measured.files, ANSWER_FILE: [*lines, *answer_lines(others)]},
-        charts=(false_find_chart.draw, found, *measured.charts),
+        charts=(draw, found, *measured.charts),
     )
 
 

@@ -1,4 +1,4 @@
-"""What decides a ranking besides its retriever: what a benchmark leaves out, and the end of a file."""
+"""What decides a ranking besides its retriever: what a benchmark leaves out, the end of a file, its index."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.terminal import counted
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import Ranker, Ranking, Search
-from ragsweep.tasks.ranking.aspect import Aspect
 from ragsweep.tasks.ranking.ranking_evaluation import CURVE
+from ragsweep.tasks.run_check import Checked
 from ragsweep.text.normalisation import composed
 
 HEADING = "Documents left out, and the end of the list"
+INDEX_HEADING = "The approximate index"
+ALMOST_NONE = 0.1  # of the exact ranking, as far as the index returned as many passages
 
 
 def conventions(
     ranker: Ranker, search: Search, items: Dataset, queries: Indices, *, ranking: Ranking, k: int, counts_passages: bool
-) -> Aspect:
+) -> Checked:
     """What is left out of the rankings of these queries, and where a file ends.
 
     Args:
@@ -32,10 +34,10 @@ def conventions(
         counts_passages: Whether that is the cutoff.
     """
     facts = _ended(ranker, ranking, items, k) if counts_passages else {}
-    said = [*_left_out(search, items, queries)]
+    said = _left_out(search, items, queries)
     if (most := facts.get("ends_at", k)) < k and ranker.finds_by_name:
         said.append(f"At most {most} results are listed for a query, and k is {k}: what would follow is not known.")
-    return Aspect(said, sections={HEADING: said} if said else {}, facts=facts)
+    return Checked.section(HEADING, said, facts=facts)
 
 
 def _ended(ranker: Ranker, ranking: Ranking, items: Dataset, k: int) -> Mapping[str, int]:
@@ -48,7 +50,7 @@ def _ended(ranker: Ranker, ranking: Ranking, items: Dataset, k: int) -> Mapping[
     return {"ends_at": most} if elsewhere and 0 < most < min(max(k, CURVE), len(items.passages)) else {}
 
 
-def _left_out(search: Search, items: Dataset, queries: Indices) -> Sequence[str]:
+def _left_out(search: Search, items: Dataset, queries: Indices) -> list[str]:
     row, passage = search.unranked[np.isin(search.unranked[:, 0], queries)].T
     if not len(row):
         return []
@@ -71,3 +73,25 @@ def _left_out(search: Search, items: Dataset, queries: Indices) -> Sequence[str]
 
 def _of(some: int, queries: int) -> str:
     return f"{some:,} of {queries:,} queries" if queries > 1 else "the query"
+
+
+def lost_neighbours(ranking: Ranking, depth: int) -> Sequence[str]:
+    """A line if an approximate index finds almost nothing of the exact ranking; otherwise none.
+
+    An index that returns few passages, because it holds few candidates, cannot find more of the exact ranking.
+
+    Args:
+        ranking: What was found.
+        depth: The passages of an exact ranking.
+    """
+    if not len(ranking.recall_of_exact):
+        return ()
+    recall = float(ranking.recall_of_exact.mean())
+    returned = float((ranking.passages != NOTHING).sum(axis=1).clip(max=depth).mean())
+    if recall * depth >= ALMOST_NONE * (returned or depth):
+        return ()
+    return (
+        f"The approximate index finds {recall:.1%} of the {depth} passages that exact search ranks first "
+        "(index/recall), so this run measures the index, not the retriever. Run it with index=exact; then raise "
+        "index.ef_search, index.probes or index.refine, or build the index with a larger index.m or ef_construction.",
+    )

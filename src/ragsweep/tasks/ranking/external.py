@@ -1,34 +1,115 @@
-"""Measures rankings of other programs in the same way as runs of ragsweep."""
+"""Measures rankings of other programs in the same way as runs of ragsweep: as numbers, as tables, for a notebook."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from html import escape
 from numbers import Integral
 from pkgutil import resolve_name
 from typing import Any, get_args
 
 import numpy as np
+import pandas as pd
 import yaml
 
 from ragsweep.core.arrays import NOTHING, Indices
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.project import CONF
-from ragsweep.core.terminal import some_of
+from ragsweep.core.terminal import counted, some_of
 from ragsweep.core.trec_files import trec_eval_order
 from ragsweep.datasets import Qrels
 from ragsweep.datasets.model.left_out import LeaveOut
-from ragsweep.datasets.readers.fields import LARGEST_GRADE
-from ragsweep.tasks.ranking.external_result import RankingEvaluation
-from ragsweep.tasks.ranking.incomplete_judgments import facts_of
+from ragsweep.tasks.ranking.coverage import BUT_GRADED
+from ragsweep.tasks.ranking.incomplete_judgments import HEADING, facts_of, section
 from ragsweep.tasks.ranking.judging import Collapse, judge
 from ragsweep.tasks.ranking.metrics import Gain
-from ragsweep.tasks.ranking.ranking_evaluation import RankingMetric
+from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, RankingMetric
 from ragsweep.tasks.ranking.ranking_evaluation import evaluate as measure
-from ragsweep.tasks.ranking.reading import QRELS, RANKINGS, Entries, Source, read, spelled_alike
-from ragsweep.text.normalisation import composed
+from ragsweep.tasks.ranking.reading import Entries, Source, read
+from ragsweep.text.normalisation import Spellings, composed
 
 LARGEST_K = 1000  # every cutoff up to k is measured
+
+
+@dataclass(frozen=True, repr=False)
+class RankingEvaluation:
+    """The metrics of rankings. A notebook shows the means with their intervals.
+
+    Attributes:
+        evaluation: The value of every metric for every query at every cutoff.
+        query_ids: The judged queries, in the order of the qrels, shape [queries].
+        without_judgments: Queries that were left out because they have no judgments.
+        without_results: Judged queries without documents in the rankings. They score 0.
+        without_relevant: Judged queries without a relevant document. They score 0, except in NDCG where they have
+            grades above 0.
+        with_own_document: Judged queries with the document that has their id in their ranking, if it is not judged
+            relevant. BEIR and MTEB leave it out.
+        leave_out: Whether it is left out here, too.
+        incomplete: What is known of incomplete judgments, as of `facts_of`; empty if nothing is.
+    """
+
+    evaluation: Evaluation
+    query_ids: tuple[str, ...]
+    without_judgments: tuple[str, ...]
+    without_results: tuple[str, ...]
+    without_relevant: tuple[str, ...]
+    with_own_document: tuple[str, ...] = ()
+    leave_out: LeaveOut = None
+    incomplete: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean over queries of each metric at k."""
+        return self.evaluation.means
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """A row per metric: its mean at k, and the bounds of its 95 % bootstrap interval; NaN of a single query."""
+        ends = (self.evaluation.ci_low, self.evaluation.ci_high) if len(self.query_ids) > 1 else (np.nan, np.nan)
+        columns = dict(zip(("mean", "ci_low", "ci_high"), (list(self.means.values()), *ends), strict=True))
+        return pd.DataFrame(columns, index=pd.Index(self.evaluation.names, name="metric"))
+
+    @property
+    def per_query(self) -> pd.DataFrame:
+        """A row per judged query: `query_id`, and each metric at k."""
+        values = dict(zip(self.evaluation.names, self.evaluation.per_query, strict=True))
+        return pd.DataFrame({"query_id": list(self.query_ids), **values})
+
+    @property
+    def curves(self) -> pd.DataFrame:
+        """A row per cutoff from 1 to max(20, k): the mean of each metric."""
+        curves = self.evaluation.curves.T
+        cutoffs = pd.RangeIndex(1, len(curves) + 1, name="k")
+        return pd.DataFrame(curves, index=cutoffs, columns=list(self.evaluation.names))
+
+    def __repr__(self) -> str:
+        return "\n".join([*self._heads, self.summary.to_string(float_format="{:.4f}".format)])
+
+    def _repr_html_(self) -> str:
+        heads = "".join(f"<div>{escape(head)}</div>" for head in self._heads)
+        return heads + str(self.summary.to_html(float_format="{:.4f}".format))
+
+    @property
+    def _heads(self) -> list[str]:
+        judged = self.evaluation.judged
+        score = f"scoring 0{BUT_GRADED if (judged.ideal[judged.relevant == 0] > 0).any() else ''}"
+        own = "left out" if self.leave_out else "leave_out='same_id' leaves it out, as BEIR and MTEB do"
+        notes = {
+            f"with the document of their own id in the ranking, {own}": self.with_own_document,
+            "without judgments, left out": self.without_judgments,
+            "without results, scoring 0": self.without_results,
+            f"without a relevant document, {score}": self.without_relevant,
+        }
+        told = [f"{what}: {len(ids)} ({some_of(ids)})" for what, ids in notes.items() if ids]
+        if not judged.hits.any():
+            told.append("no relevant document is ranked at any depth: check that rankings and qrels use the same ids")
+        if (most := int((judged.units != NOTHING).sum(axis=1).max())) < self.evaluation.k:
+            told.append(f"at most {most} documents are ranked for a query: what would follow is not known")
+        told += section(self.evaluation, self.incomplete).get(HEADING, [])
+        queries, kind = len(self.query_ids), "95 % intervals" if len(self.query_ids) > 1 else "too few for intervals"
+        return [f"{counted(queries, 'query')} at k={self.evaluation.k}, {kind}", *told]
 
 
 def evaluate(
@@ -54,7 +135,7 @@ def evaluate(
     They equal P_k, recall_k, success_k, ndcg_cut_k and map_cut_k of trec_eval, and recip_rank of the list cut at k.
 
     - Ids are strings or whole numbers. 34, "34" and " 34" are the same id; 340 is a different one. Ids in TREC files
-      are not unescaped; files written by ragsweep contain %20 for a space. Lines that start with # are comments.
+      are not unescaped; files written by ragsweep contain %20 for a space.
     - Scores mean what trec_eval makes of them, in a dict, a DataFrame and a TREC run file: they are compared in single
       precision, and equal ones are by descending document id, whatever the given order or the rank column says. A list
       of ids has no scores and keeps its order.
@@ -95,34 +176,41 @@ def evaluate(
     if leave_out is not None:
         _one_of("leave_out", leave_out, ("same_id",))
     wanted = _metrics(metrics, gain)
-    found, judgments = spelled_alike(read(rankings, RANKINGS), read(qrels, QRELS, listed=relevance_level))
-    rows = _positions(judgments.queries)
-    units = _positions([*judgments.documents, *found.documents])
-    _check_common_queries(found, judgments)
-    qrels_of = _judgments(judgments, rows, units, relevance_level)
-    relevant = {(query, unit) for query, unit, grade in zip(*qrels_of, strict=True) if grade > 0}
-    own = [
-        entry
-        for entry, (query, document) in enumerate(zip(found.queries, found.documents, strict=True))
-        if query in rows and composed(query) == composed(document) and (rows[query], units[document]) not in relevant
-    ]
+    found, judgments = read(rankings, "rankings"), read(qrels, "qrels", listed=relevance_level)
+    spellings = Spellings([*judgments.named, *judgments.queries]), Spellings([*judgments.documents, *found.documents])
+    found, judgments = found.spelled(*spellings), judgments.spelled(*spellings)
+    if not judgments.queries:
+        raise DatasetError(f"{judgments.source}: no query has a judgment, so nothing can be measured")
+    rows, units = _positions(judgments.queries), _positions([*judgments.documents, *found.documents])
+    if not rows.keys() & {*found.named}:
+        ranked = f"the queries {some_of(found.named)}" if found.named else "no query"
+        expected = f"expected some that {judgments.source} judges: {some_of(rows)}"
+        raise DatasetError(f"{found.source}: found {ranked}, {expected}")
+    grades = _grades(judgments, relevance_level)
+    own = {
+        pair: None  # in this order
+        for pair in zip(found.queries, found.documents, strict=True)
+        if pair[0] in rows and composed(pair[0]) == composed(pair[1]) and grades.get(pair, 0) <= 0
+    }
+    query_of, unit_of = ([of[pair[place]] for pair in grades] for place, of in enumerate((rows, units)))
+    qrels_of = Qrels(*(np.array(column, dtype=np.int64) for column in (query_of, unit_of, [*grades.values()])))
     judged = judge(
         _ranked(found, rows, units, own if leave_out else ()),
-        *qrels_of,
+        *(qrels_of.query, qrels_of.unit, qrels_of.grade),
         collapse=collapse,
         relevance_level=relevance_level,
     )
-    ranked = set(found.queries)
     measured = measure(judged, wanted, k, (None,) * len(rows), tuple(rows), resamples=resamples, seed=seed)
+    ranked_queries = {*found.queries}
     return RankingEvaluation(
         measured,
         tuple(rows),
         without_judgments=tuple(_positions(query for query in (*found.named, *judgments.named) if query not in rows)),
-        without_results=tuple(query for query in rows if query not in ranked),
+        without_results=tuple(query for query in rows if query not in ranked_queries),
         without_relevant=tuple(query for query, relevant in zip(rows, judged.relevant, strict=True) if not relevant),
-        with_own_document=tuple(dict.fromkeys(found.queries[entry] for entry in own)),
+        with_own_document=tuple(_positions(query for query, _ in own)),
         leave_out=leave_out,
-        incomplete=facts_of(measured, Qrels(*qrels_of)),
+        incomplete=facts_of(measured, qrels_of),
     )
 
 
@@ -131,12 +219,15 @@ def _positions(ids: Iterable[str]) -> dict[str, int]:
     return {name: position for position, name in enumerate(dict.fromkeys(ids))}
 
 
-def _ranked(found: Entries, rows: Mapping[str, int], units: Mapping[str, int], left_out: Sequence[int]) -> Indices:
+def _ranked(
+    found: Entries, rows: Mapping[str, int], units: Mapping[str, int], left_out: Container[tuple[str, str]]
+) -> Indices:
     """Units of the judged queries in the order of trec_eval, shape [queries, depth]. Some entries are left out."""
+    is_left_out = [pair in left_out for pair in zip(found.queries, found.documents, strict=True)]
     query = np.array([rows.get(query, NOTHING) for query in found.queries], dtype=np.int64)
-    query[list(left_out)] = NOTHING
+    query[is_left_out] = NOTHING
     unit = np.array([units[document] for document in found.documents], dtype=np.int64)
-    order = trec_eval_order(query, found.numbers, found.documents)
+    order = trec_eval_order(query, np.array(found.numbers), found.documents)
     order = order[query[order] != NOTHING]
     query, unit = query[order], unit[order]
     counts = np.bincount(query, minlength=len(rows))
@@ -146,40 +237,18 @@ def _ranked(found: Entries, rows: Mapping[str, int], units: Mapping[str, int], l
     return ranked
 
 
-def _judgments(
-    judgments: Entries, rows: Mapping[str, int], units: Mapping[str, int], relevance_level: int
-) -> tuple[Indices, Indices, Indices]:
-    """Query, unit and grade of each judgment, each of shape [judgments]. Duplicates count once."""
-    grades: dict[tuple[int, int], int] = {}
-    first: dict[tuple[int, int], int] = {}
-    pairs = zip(judgments.queries, judgments.documents, judgments.numbers.tolist(), strict=True)
-    for entry, (query, document, grade) in enumerate(pairs):
-        if grade % 1 or abs(grade) > LARGEST_GRADE:
-            bounds = "" if grade % 1 else " from -10^9 to 10^9"
-            raise DatasetError(f"{judgments.where(entry)}: found the grade {grade:g}, expected a whole number{bounds}")
-        pair = rows[query], units[document]
-        other = grades.setdefault(pair, int(grade))
-        if grade != other:
-            place = f" (line {judgments.lines[first[pair]]})" if judgments.lines else ""
-            raise DatasetError(f"{judgments.where(entry)}: found the grades {other}{place} and {grade:g}, expected one")
-        first.setdefault(pair, entry)
-    if max(grades.values()) < relevance_level:
-        raise DatasetError(
-            f"{judgments.source}: nothing is relevant: found no grade above {max(grades.values())}, "
-            f"expected some of at least {relevance_level} (relevance_level)"
-        )
-    query_of, unit_of = np.array([*grades], dtype=np.int64).T
-    return query_of, unit_of, np.array([*grades.values()], dtype=np.int64)
-
-
-def _check_common_queries(found: Entries, judgments: Entries) -> None:
-    """Raise `DatasetError` if there is no judgment, or if rankings and qrels have no query in common."""
-    if not judgments.queries:
-        raise DatasetError(f"{judgments.source}: no query has a judgment, so nothing can be measured")
-    if not set(judgments.queries) & set(found.named):
-        ranked = f"the queries {some_of(found.named)}" if found.named else "no query"
-        judged = some_of(dict.fromkeys(judgments.queries))
-        raise DatasetError(f"{found.source}: found {ranked}, expected some that {judgments.source} judges: {judged}")
+def _grades(judgments: Entries, relevance_level: int) -> dict[tuple[str, str], int]:
+    """The grade of each query and document. Duplicates count once."""
+    grades: dict[tuple[str, str], int] = {}
+    for *pair, grade in zip(judgments.queries, judgments.documents, judgments.numbers, strict=True):
+        query, document = pair
+        if (other := grades.setdefault((query, document), int(grade))) != grade:
+            place = f"{judgments.source}, query {query!r}, document {document!r}"
+            raise DatasetError(f"{place}: found the grades {other} and {grade:g}, expected one")
+    if (best := max(grades.values())) < relevance_level:
+        expected = f"expected some of at least {relevance_level} (relevance_level)"
+        raise DatasetError(f"{judgments.source}: nothing is relevant: found no grade above {best}, {expected}")
+    return grades
 
 
 def _metrics(wanted: Sequence[str] | Mapping[str, RankingMetric] | None, gain: Gain) -> Mapping[str, RankingMetric]:

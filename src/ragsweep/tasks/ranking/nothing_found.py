@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from ragsweep.core.terminal import counted, named, quoted
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, rank
 from ragsweep.retrieval.kinds import Silence
-from ragsweep.tasks.ranking.aspect import Aspect
+from ragsweep.tasks.run_check import Checked
 
 HEADING = "Queries for which nothing is found"
 HEADLINE, HEADLINE_OF_PART = 0.25, 0.5  # of the queries; if nothing is found for more, that is the headline
@@ -60,15 +61,20 @@ def silent_queries(ranker: Ranker, search: Search, queries: Indices, ranking: Ra
         ranking: What was found; None if nothing was searched.
     """
     silences = ranker.silences(search)
+    cuts = _cuts(ranker, search, ranking) if ranking is not None else {}
     groups: dict[Silence, list[int]] = {}
-    unexplained = _unexplained(ranker, search, ranking) if ranking is not None else []
     for row in queries.tolist():
         silence = silences[row]
-        if ranking is not None:
-            silence = _as_ranked(silence, unexplained[row])
+        if ranking is not None:  # which decides: `candidates=null` ranks passages that score 0, too
+            in_part = silence is not None and silence.part not in ("", "ranker")
+            of_part = replace(silence, whole=False) if silence and in_part else None
+            is_empty = (ranking.passages[row] == NOTHING).all()
+            silence = (cuts.get(row) or silence or UNEXPLAINED) if is_empty else of_part
         if silence is not None:
             groups.setdefault(_with_path(silence), []).append(row)
-    return sorted((Silent(silence, tuple(rows)) for silence, rows in groups.items()), key=lambda each: -len(each.rows))
+    return sorted(
+        (Silent(silence, tuple(rows)) for silence, rows in groups.items()), key=lambda silent: -len(silent.rows)
+    )
 
 
 def check_found(
@@ -95,18 +101,19 @@ def check_found(
         raise NothingFoundError(" ".join(filter(None, [whole, *said])))
 
 
-def _unexplained(ranker: Ranker, search: Search, ranking: Ranking) -> list[Silence | None]:
-    """For each query without a passage why it has none, if its ranker does not say that; None for the others.
+def _cuts(ranker: Ranker, search: Search, ranking: Ranking) -> dict[int, Silence]:
+    """The queries without a passage for which settings of the ranker have removed all that it ranked.
 
-    What is ranked without the settings that remove passages is asked for, as a guess must not decide.
+    What is ranked without these settings is asked for, as a guess must not decide.
     """
     empty = (ranking.passages == NOTHING).all(axis=1)
-    bare, cuts = without_cuts(ranker) if empty.any() else (ranker, [])
-    ranked = rank(bare, search, ranking.passages.shape[1]).passages if cuts else ranking.passages
-    names = " and ".join(path.removeprefix("ranker.") for path in cuts)
+    bare, paths = without_cuts(ranker) if empty.any() else (ranker, [])
+    if not paths:
+        return {}
+    ranked = rank(bare, search, ranking.passages.shape[1]).passages
+    names = " and ".join(path.removeprefix("ranker.") for path in paths)
     cut = Silence(f"{names} removed all that was ranked for them", advice="They are measured as 0.", is_cut=True)
-    is_cut = (ranked != NOTHING).any(axis=1)
-    return [(cut if is_cut[row] else UNEXPLAINED) if empty[row] else None for row in range(len(empty))]
+    return dict.fromkeys(np.flatnonzero(empty & (ranked != NOTHING).any(axis=1)).tolist(), cut)
 
 
 def without_cuts(part: Any, path: str = "") -> tuple[Any, list[str]]:
@@ -133,13 +140,6 @@ def without_cuts(part: Any, path: str = "") -> tuple[Any, list[str]]:
     return bare, paths
 
 
-def _as_ranked(silence: Silence | None, unexplained: Silence | None) -> Silence | None:
-    """Why nothing is found, as the ranking shows it: `candidates=null` ranks passages that score 0, too."""
-    if unexplained:
-        return unexplained if unexplained.is_cut else silence or unexplained
-    return replace(silence, whole=False) if silence and silence.part not in ("", "ranker") else None
-
-
 def _with_path(silence: Silence) -> Silence:
     """With the setting as it is written on the command line."""
     part = "" if silence.part == "ranker" else silence.part.removeprefix("ranker.")  # of the pipeline of the task
@@ -147,14 +147,15 @@ def _with_path(silence: Silence) -> Silence:
     return replace(silence, part=part, setting=path if silence.setting else "")
 
 
-def silence(ranker: Ranker, search: Search, items: Dataset, queries: Indices, ranking: Ranking) -> Aspect:
+def silence(ranker: Ranker, search: Search, items: Dataset, queries: Indices, ranking: Ranking) -> Checked:
     """What a run says of each group of such queries, and first of all if they are many; as of `silent_queries`."""
-    found = silent_queries(ranker, search, queries, ranking)
-    lines = {each: f"{each.problem(items, len(queries))} {each.advice}" for each in found}
-    cautions: Sequence[str] = ()
-    for whole, most in ((True, HEADLINE), (False, HEADLINE_OF_PART)):
-        some = [each for each in found if each.silence.whole is whole]
-        if not cautions and sum(len(each.rows) for each in some) > most * len(queries):
-            cautions = [lines[each] for each in some]
-    notices = [*lines.values()]
-    return Aspect(notices, cautions, {HEADING: notices} if notices else {})
+    notices: list[str] = []
+    by_whole: dict[bool, list[str]] = {True: [], False: []}
+    counts = Counter[bool]()
+    for silent in silent_queries(ranker, search, queries, ranking):
+        notices.append(f"{silent.problem(items, len(queries))} {silent.advice}")
+        by_whole[silent.silence.whole].append(notices[-1])
+        counts[silent.silence.whole] += len(silent.rows)
+    limits = {True: HEADLINE, False: HEADLINE_OF_PART}
+    cautions = next((by_whole[whole] for whole, most in limits.items() if counts[whole] > most * len(queries)), [])
+    return Checked.section(HEADING, notices, cautions=cautions)

@@ -20,7 +20,6 @@ from ragsweep.store.stage_store import Store
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.ranking.judging import Judged
-from ragsweep.tasks.ranking.lost_references import LOST, measured
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.task import Curve, Measure, Measurement
 
@@ -33,6 +32,7 @@ INDEXED = Metric("index/tokens", "Indexed tokens", "tokens", higher_is_better=Fa
 INDEX_RECALL = Metric("index/recall", "Recall against exact search", low=0, high=1)
 COVERAGE = Metric("coverage/units", "Coverage", low=0, high=1)
 WITH_INTERVALS = ("recall",)  # metrics whose curves get intervals; for all metrics they would take too long
+LOST = Metric("coverage/lost_references", "Lost references", "references", higher_is_better=False, low=0)
 JUDGED = Metric("coverage/judged_at_k", "Judged@k", low=0, high=1)
 MEASURES = (TOKENS, TOKENS_P95, LATENCY, LATENCY_P95, INDEX, INDEXED, INDEX_RECALL, COVERAGE, JUDGED, LOST)
 
@@ -57,7 +57,9 @@ def measures(
     known = [] if np.isnan(coverage) else [Measure(COVERAGE, coverage)]
     if incomplete := (lacking or {}).get("incomplete_judgments"):
         known.append(Measure(JUDGED, incomplete["judged_at_k"]))
-    return [*_costs(ranking, tokens), *known, *measured(items)]
+    if items.reading and items.reading.references:
+        known.append(Measure(LOST, float(len(items.reading.lost))))
+    return [*_costs(ranking, tokens), *known]
 
 
 def _costs(ranking: Ranking, tokens: Array | None) -> Iterator[Measure]:

@@ -1,25 +1,22 @@
-"""Explains the ranking of one query: what is at each rank, and why."""
+"""Explains the ranking of one query on a terminal: what is at each rank, and why."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ragsweep.core.arrays import NOTHING, Scores
+from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.terminal import aligned, one_line
+from ragsweep.core.terminal import aligned, one_line, shortened
 from ragsweep.datasets import Dataset, Query
 from ragsweep.retrieval import Ranker, Ranking, Search, Trace
 from ragsweep.retrieval.ingest.ingest import besides
-from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
-from ragsweep.tasks.ranking.ranking_text import Line, Place, ranking_text
 from ragsweep.tasks.ranking.shown import Shown
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.task import Record
@@ -29,6 +26,78 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LISTED_QUERIES = 5  # queries that an error names
+TEXT_LINES = 2  # of a passage
+SHORTEST_UNIT = 8  # characters of its name
+INDENT = " " * 6
+
+
+class Place(NamedTuple):
+    """The rank (from 1), score and normalised score of a passage in one of the fused rankings."""
+
+    rank: int
+    score: float
+    normalised: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """A passage in the ranking, or a relevant unit that is not in the ranking.
+
+    Attributes:
+        unit: Name of its unit, for example of its page.
+        judgment: Its relevance for the query, in a word or two.
+        rank: Rank from 1; None if it is not in the ranking.
+        score: The score that decides the rank.
+        parts: Its place in each fused ranking, None if it is not in that ranking. Empty without fusion.
+        remarks: Further lines about the passage. Longer ones are cut.
+        text: Text of the passage.
+    """
+
+    unit: str
+    judgment: str
+    rank: int | None
+    score: float | None
+    parts: Mapping[str, Place | None]
+    remarks: Sequence[str] = ()
+    text: str = ""
+
+    @property
+    def cells(self) -> list[str]:
+        """Its row of the table."""
+        rank, score = str(self.rank or "-"), "" if self.score is None else f"{self.score:.4f}"
+        cells = [rank, score, self.unit, self.judgment]
+        for place in self.parts.values():
+            cells += [f"#{place.rank}", f"{place.score:.4f}", f"{place.normalised:.4f}"] if place else ["-", "", "0"]
+        return cells
+
+    def below(self, width: int) -> Iterator[str]:
+        """What stands below its row."""
+        for text, lines in [*((remark, 1) for remark in self.remarks), (one_line(self.text), TEXT_LINES)]:
+            yield from textwrap.wrap(
+                text, width, initial_indent=INDENT, subsequent_indent=INDENT, max_lines=lines, placeholder=" ..."
+            )
+
+
+def ranking_text(top: Sequence[Line], missed: Sequence[Line], k: int, unit: str, width: int) -> Iterator[str]:
+    """The ranking within the cutoff, a line at the cutoff, and the relevant units that were missed.
+
+    The unit is what is judged, such as a page; the width is that of the terminal, in columns.
+    """
+    parts = dict.fromkeys(name for line in [*top, *missed] for name in line.parts)
+    titles = ["rank", "score", unit, "judged", *(title for name in parts for title in (name, "score", "norm"))]
+    rows = [titles, *(line.cells for line in [*top, *missed])]
+    longest = max(len(row[2]) for row in rows) - max(0, max(map(len, aligned(rows, (2, 3)))) - width)
+    heading, *heads = aligned(
+        [[*row[:2], shortened(row[2], max(SHORTEST_UNIT, longest)), *row[3:]] for row in rows], (2, 3)
+    )
+    blocks = [[head, *line.below(width)] for head, line in zip(heads, [*top, *missed], strict=True)]
+    yield heading
+    yield from (line for block in blocks[: len(top)] for line in block)
+    if not top:
+        yield f"{INDENT}nothing was retrieved"
+    yield f"--- cutoff k={k} {'-' * width}"[:width]
+    yield f"missed {unit}s:" if missed else f"no relevant {unit} was missed"
+    yield from (line for block in blocks[len(top) :] for line in block)
 
 
 def find(given: str, queries: Sequence[Query]) -> int:
@@ -37,16 +106,16 @@ def find(given: str, queries: Sequence[Query]) -> int:
     if composed(given) in ids:
         return ids.index(composed(given))
     part, texts = _folded(given), [_folded(query.text) for query in queries]
-    found = [row for row, text in enumerate(texts) if text == part]
-    found = found or [row for row, text in enumerate(texts) if part in text]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        listed = "; ".join(f"{ids[row]} {textwrap.shorten(queries[row].text, 60)!r}" for row in found[:LISTED_QUERIES])
-        more = f"; and {len(found) - LISTED_QUERIES} more" if len(found) > LISTED_QUERIES else ""
-        raise DatasetError(f"query {given!r}: {len(found)} queries have this in their text: {listed}{more}")
-    named = dict(zip([*texts, *map(_folded, ids)], [*ids, *ids], strict=True))
-    close = dict.fromkeys(named[name] for name in get_close_matches(part, named, n=LISTED_QUERIES, cutoff=0.3))
+    rows = [row for row, text in enumerate(texts) if text == part]
+    rows = rows or [row for row, text in enumerate(texts) if part in text]
+    if len(rows) == 1:
+        return rows[0]
+    if rows:
+        listed = "; ".join(f"{ids[row]} {textwrap.shorten(queries[row].text, 60)!r}" for row in rows[:LISTED_QUERIES])
+        more = ", such as" if len(rows) > LISTED_QUERIES else ""
+        raise DatasetError(f"query {given!r}: {len(rows)} queries have this in their text{more}: {listed}")
+    id_of = dict(zip([*texts, *map(_folded, ids)], [*ids, *ids], strict=True))
+    close = dict.fromkeys(id_of[name] for name in get_close_matches(part, id_of, n=LISTED_QUERIES, cutoff=0.3))
     hint = f"the nearest ids: {', '.join(close)}" if close else "results/per_query.csv of the run lists all queries"
     raise DatasetError(f"query {given!r}: no query has this id or this text; {hint}")
 
@@ -77,61 +146,40 @@ class Explanation:
 
     def text(self, width: int) -> Iterator[str]:
         """All of it, line by line."""
-        query, unit = self.dataset.queries[self.query], self.dataset.unit
+        query, unit, trace = self.dataset.queries[self.query], self.dataset.unit, self.trace
         of_type = f" ({query.query_type})" if query.query_type else ""
         yield from textwrap.wrap(f"query {query.query_id}{of_type}: {one_line(query.text)}", width)
-        if self.trace.searched is not None:
-            yield from textwrap.wrap(f"searched as: {one_line(self.trace.searched)}", width)
-        if self.trace.change:
-            yield from textwrap.wrap(f"changed: {one_line(self.trace.change)}", width)
+        if trace.searched is not None:
+            yield from textwrap.wrap(f"searched as: {one_line(trace.searched)}", width)
+        if trace.change:
+            yield from textwrap.wrap(f"changed: {one_line(trace.change)}", width)
         yield f"run {one_line(self.record.name)} ({self.record.run_id})"
         for grade in dict.fromkeys(self.grades.values()):
-            names = ", ".join(self._name(each) for each, its in self.grades.items() if its == grade)
+            names = ", ".join(self._name(unit) for unit, of_unit in self.grades.items() if of_unit == grade)
             yield from textwrap.wrap(f"relevant {unit}s of grade {grade}: {names}", width, subsequent_indent="  ")
-        yield ""
-        yield from self._measured()
-        yield ""
-        yield from self._legend()
-        yield from ranking_text(self.top, self.missed, self.evaluation.k, unit, width)
+        yield from ["", *self._metrics(), ""]
+        if trace.stages:
+            yield from [*aligned([["stage", ""], *map(list, trace.stages.items())], left=(0, 1)), ""]
+        if self.parts:
+            yield f"score: {trace.formula or 'computed from the scores below'}"
+            yield f"norm:  {trace.normalisation.means}"
+        if trace.words:
+            yield f"words: what each word of the query adds to the {' '.join([trace.words.stage, 'score']).strip()}"
+        if self.parts or trace.words:
+            yield ""
+        ranked, within = list(self._ranked()), int(self.shown.evaluation.within[self._row])
+        missed = [line for line in ranked[within:] if line.judgment == "relevant"]
+        absent = [unit for unit in self.grades if unit not in self.shown.evaluation.judged.units[self._row]]
+        missed += [self._absent(unit) for unit in absent]
+        yield from ranking_text(ranked[:within], missed, self.shown.evaluation.k, unit, width)
 
     @cached_property
     def grades(self) -> dict[int, int]:
         """The relevant units of the query and their grades: highest grade first, then corpus order."""
         qrels = self._judged.qrels
-        relevant = (qrels.query == self.query) & (qrels.grade >= self.evaluation.judged.relevance_level)
+        relevant = (qrels.query == self.query) & (qrels.grade >= self.shown.evaluation.judged.relevance_level)
         grades = zip(qrels.unit[relevant].tolist(), qrels.grade[relevant].tolist(), strict=True)
         return dict(sorted(grades, key=lambda pair: (-pair[1], pair[0])))
-
-    @cached_property
-    def ranked(self) -> list[Line]:
-        """The judged ranking, with the ranks of the exported TREC file."""
-        judged, row = self.evaluation.judged, self._row
-        retrieved = np.flatnonzero(judged.units[row] != NOTHING)
-        places = judged.ranks[row, retrieved]
-        passages = self.shown.ranking.passages[self.query, places].tolist()
-        scores = self.shown.ranking.scores[self.query, places].tolist()
-        lines = []
-        for rank, passage, score in zip(retrieved.tolist(), passages, scores, strict=True):
-            unit, gain = int(judged.units[row, rank]), judged.gains[row, rank]
-            if gain:
-                judgment = "relevant" if judged.hits[row, rank] else f"grade {gain:g}"
-            else:
-                judgment = "repeat" if judged.repeated[row, rank] and unit in self.grades else "-"
-            lines.append(self._returned(unit, passage, judgment, rank + 1, score))
-        return lines
-
-    @property
-    def top(self) -> list[Line]:
-        """The ranking within the cutoff."""
-        return self.ranked[: self._within]
-
-    @property
-    def missed(self) -> list[Line]:
-        """The relevant units outside the cutoff: first the ranked ones in their order, then the others."""
-        later = [line for line in self.ranked[self._within :] if line.judgment == "relevant"]
-        judged = self.evaluation.judged
-        absent = self.grades.keys() - set(judged.units[self._row].tolist())
-        return [*later, *(self._absent(unit) for unit in self.grades if unit in absent)]
 
     @cached_property
     def trace(self) -> Trace:
@@ -141,79 +189,74 @@ class Explanation:
     @cached_property
     def parts(self) -> Mapping[str, Mapping[int, Place]]:
         """Where each candidate stands in the rankings that the ranking was made of."""
-        normalised = self.trace.normalisation.of
-        return {name: _places(ranking, normalised(ranking)) for name, ranking in self.trace.parts.items()}
-
-    @property
-    def words(self) -> Mapping[str, npt.NDArray[np.float64]] | None:
-        """What each word of the query adds to the score of each passage; None if no stage counts words."""
-        return self.trace.words and self.trace.words.added
-
-    @property
-    def evaluation(self) -> Evaluation:
-        """What is returned, measured."""
-        return self.shown.evaluation
-
-    @property
-    def _within(self) -> int:
-        return int(self.evaluation.within[self._row])
+        places: dict[str, dict[int, Place]] = {}
+        for name, part in self.trace.parts.items():
+            rows = part.passages[0].tolist(), part.scores[0].tolist(), self.trace.normalisation.of(part)[0].tolist()
+            places[name] = {
+                passage: Place(rank, *scores) for rank, (passage, *scores) in enumerate(zip(*rows, strict=True), 1)
+            }
+            places[name].pop(NOTHING, None)
+        return places
 
     @property
     def _row(self) -> int:
         """Position of the query among those that were judged."""
-        return int(np.searchsorted(self.evaluation.judged.queries, self.query))
+        return int(np.searchsorted(self.shown.evaluation.judged.queries, self.query))
 
-    def _measured(self) -> Iterator[str]:
+    @property
+    def _judged(self) -> Dataset:
+        """The dataset whose units are judged: passages that are returned in place of those that were found, or all."""
+        return self.shown.items if self.shown.ranks_of and self.dataset.unit == "passage" else self.dataset
+
+    def _metrics(self) -> Iterator[str]:
         """The recorded metrics, and the metrics computed here if they differ."""
-        names = self.evaluation.names
+        names = self.shown.evaluation.names
         here = self.measured.iloc[self._row].to_dict()
         of_query = self.record.per_query[self.record.per_query["query_id"] == here["query_id"]].to_dict("records")
         was = of_query[0] if of_query else {}  # the query may have been added since
         differ = [name for name in ("query", *names, "retrieved", "relevant") if was.get(name) != here[name]]
         rows = [["", *names], [f"recorded, k={self.record.params.get('k')}", *_values(was, names)]]
         if differ:
-            rows.append([f"here, k={self.evaluation.k}", *_values(here, names)])
+            rows.append([f"here, k={self.shown.evaluation.k}", *_values(here, names)])
         yield from aligned(rows)
         if differ:
             yield f"not as recorded: {', '.join(differ)}; reproducing the run says what has changed"
 
-    def _legend(self) -> Iterator[str]:
-        """The stages, and what the columns and remarks mean."""
-        if self.trace.stages:
-            yield from aligned([["stage", ""], *map(list, self.trace.stages.items())], left=(0, 1))
-            yield ""
-        if self.parts:
-            yield f"score: {self.trace.formula or 'computed from the scores below'}"
-            yield f"norm:  {self.trace.normalisation.means}"
-        if self.trace.words:
-            of = f"{self.trace.words.stage} " if self.trace.words.stage else ""
-            yield f"words: what each word of the query adds to the {of}score"
-        if self.parts or self.words is not None:
-            yield ""
+    def _ranked(self) -> Iterator[Line]:
+        """The judged ranking, with the ranks of the exported TREC file.
 
-    def _returned(self, unit: int, passage: int, judgment: str, rank: int, score: float) -> Line:
-        """A line of the ranking; what is more than a passage stands beside the passage that was found first in it."""
-        ranks = self.shown.ranks_of.get((self.query, passage))
-        if ranks is None:
-            return self._line(unit, passage, judgment, rank, score)
-        line = self._line(unit, int(self.ranking.passages[self.query, ranks[0]]), judgment, rank, score)
-        returned = f"returned for what was found at rank {', '.join(str(each + 1) for each in ranks)}"
-        return line._replace(remarks=[returned, *line.remarks], text=self.shown.items.texts[passage])
+        What is more than a passage has the line of the passage that was found first in it.
+        """
+        judged, row = self.shown.evaluation.judged, self._row
+        for rank in np.flatnonzero(judged.units[row] != NOTHING).tolist():
+            unit, place = int(judged.units[row, rank]), judged.ranks[row, rank]
+            if gain := judged.gains[row, rank]:
+                judgment = "relevant" if judged.hits[row, rank] else f"grade {gain:g}"
+            else:
+                judgment = "repeat" if judged.repeated[row, rank] and unit in self.grades else "-"
+            passage = int(self.shown.ranking.passages[self.query, place])
+            score = float(self.shown.ranking.scores[self.query, place])
+            ranks = self.shown.ranks_of.get((self.query, passage))
+            first = passage if ranks is None else int(self.ranking.passages[self.query, ranks[0]])
+            line = self._line(unit, first, judgment, rank + 1, score)
+            if ranks is not None:
+                returned = f"returned for what was found at rank {', '.join(str(found + 1) for found in ranks)}"
+                line = replace(line, remarks=[returned, *line.remarks], text=self.shown.items.texts[passage])
+            yield line
 
     def _line(
         self, unit: int, passage: int, judgment: str, rank: int | None = None, score: float | None = None
     ) -> Line:
         parts = {name: places.get(passage) for name, places in self.parts.items()}
         remarks = [] if rank else [self._reason(passage)]
-        if self.words is not None:
-            added = {word: float(scores[passage]) for word, scores in self.words.items() if scores[passage]}
-            heaviest = sorted(added, key=lambda word: -added[word])
-            shared = ", ".join(f"{word} {added[word]:.1f}" for word in heaviest)
+        if self.trace.words:
+            added = {word: float(scores[passage]) for word, scores in self.trace.words.added.items() if scores[passage]}
+            shared = ", ".join(f"{word} {added[word]:.1f}" for word in sorted(added, key=lambda word: -added[word]))
             remarks.append(f"words: {shared}" if shared else "no word of the query adds to its score")
         text = self.dataset.texts[passage]
         if indexed := besides(self.dataset.indexed_texts[passage], text):
             remarks.append(f"indexed as: {one_line(indexed)}")
-        return Line(rank, score, self._name(unit), judgment, parts, remarks, text)
+        return Line(self._name(unit), judgment, rank, score, parts, remarks, text)
 
     def _reason(self, passage: int) -> str:
         """Why a relevant unit is not in the ranking."""
@@ -226,52 +269,31 @@ class Explanation:
 
     def _absent(self, unit: int) -> Line:
         """A relevant unit that the ranking lacks, with its passage that came nearest to being retrieved."""
+        missed = Line(self._name(unit), "missed", None, None, dict.fromkeys(self.parts))
         if self._judged is not self.dataset:
             text = self._judged.texts[int(self._judged.passages_of(unit)[0])]
-            return Line(None, None, self._name(unit), "missed", dict.fromkeys(self.parts), ["it is not returned"], text)
+            return replace(missed, remarks=["it is not returned"], text=text)
         passages = self.dataset.passages_of(unit).tolist()
         if not passages:
-            never = ["has no passage: it can never be found"]
-            return Line(None, None, self._name(unit), "missed", dict.fromkeys(self.parts), never, "")
+            return replace(missed, remarks=["has no passage: it can never be found"])
 
         def nearness(passage: int) -> tuple[float, float]:
-            places = [part[passage] for part in self.parts.values() if passage in part]
-            added = sum(float(scores[passage]) for scores in (self.words or {}).values())
-            return max((place.normalised for place in places), default=-np.inf), added
+            normalised = [part[passage].normalised for part in self.parts.values() if passage in part]
+            words = self.trace.words.added.values() if self.trace.words else ()
+            return max(normalised, default=-np.inf), sum(float(scores[passage]) for scores in words)
 
-        ranked = [each for each in self.ranking.passages[self.query].tolist() if each in passages]  # has other pages
+        ranked = [row for row in self.ranking.passages[self.query].tolist() if row in passages]  # has other pages
         return self._line(unit, ranked[0] if ranked else max(passages, key=nearness), "missed")
 
     def _name(self, unit: int) -> str:
         """A unit's name, without the document if there is only one document."""
-        name = self._judged.units[unit]
-        return one_line(name.removeprefix(f"{self._only_document}#") if self._only_document else name)
-
-    @property
-    def _judged(self) -> Dataset:
-        """The dataset whose units are judged: passages that are returned in place of those that were found, or all."""
-        return self.shown.items if self.shown.ranks_of and self.dataset.unit == "passage" else self.dataset
-
-    @cached_property
-    def _only_document(self) -> str | None:
-        sources = {passage.source for passage in self.dataset.passages}
-        return sources.pop() if len(sources) == 1 else None
+        name, (source, *others) = self._judged.units[unit], {passage.source for passage in self.dataset.passages}
+        return one_line(name if others else name.removeprefix(f"{source}#"))
 
 
 def _values(row: Mapping[Hashable, Any], names: Sequence[str]) -> list[str]:
     """The metrics of a row of the table of queries."""
     return [f"{row[name]:.4f}" if name in row else "-" for name in names]
-
-
-def _places(candidates: Ranking, normalised: Scores) -> dict[int, Place]:
-    """The places of one query's candidates, by passage."""
-    columns = (candidates.passages[0], candidates.scores[0], normalised[0])
-    places = zip(*(column.tolist() for column in columns), strict=True)
-    return {
-        passage: Place(rank, score, normalised)
-        for rank, (passage, score, normalised) in enumerate(places, start=1)
-        if passage != NOTHING
-    }
 
 
 def _folded(text: str) -> str:

@@ -12,8 +12,8 @@ from ragsweep.datasets.model.numbered_words import LEAST_HELD
 from ragsweep.tasks.ranking.judging import Collapse
 from ragsweep.tasks.ranking.metrics import Gain
 from ragsweep.tasks.ranking.ranking_evaluation import RankingMetric
+from ragsweep.tasks.ranking.spans.span_metrics import SpanOverlap
 from ragsweep.tasks.ranking.spans.spans import Token
-from ragsweep.tasks.ranking.spans.token_metrics import SpanOverlap
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,18 @@ from ragsweep.core.arrays import NOTHING
 from ragsweep.core.csv_files import QUERY_GROUP
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.formats.generated_questions import caution_of_generated
-from ragsweep.tasks.ranking import lost_references
-from ragsweep.tasks.ranking.aspect import Aspect
-from ragsweep.tasks.ranking.coverage import absent_units, findable, without_offsets, without_relevant
+from ragsweep.tasks.ranking.coverage import (
+    absent_units,
+    findable,
+    lost_references,
+    reading_facts,
+    without_offsets,
+    without_relevant,
+)
 from ragsweep.tasks.ranking.ranking_costs import cut_short
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.ranking.shown import Shown
+from ragsweep.tasks.run_check import Checked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +68,7 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
     level = evaluation.judged.relevance_level
     left_out = {"left_out": dataset.left_out.number} if dataset.left_out.number else {}
     return {
-        "dataset": {"unit": dataset.unit, **left_out, **lost_references.facts(dataset)},
+        "dataset": {"unit": dataset.unit, **left_out, **reading_facts(dataset)},
         "k": evaluation.k,
         "queries_without_judgments": [
             query.query_id for query in dataset.queries if query.query_id not in judged and query.answerable
@@ -77,7 +83,7 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def on_answerable(evaluation: Evaluation, dataset: Dataset) -> Aspect:
+def on_answerable(evaluation: Evaluation, dataset: Dataset) -> Checked:
     """The means over the queries of which something relevant has a passage; nothing if these are all or none.
 
     Its fact `answerable` has `queries`, how many these are, and `metrics`, their means by name.
@@ -85,7 +91,7 @@ def on_answerable(evaluation: Evaluation, dataset: Dataset) -> Aspect:
     queries, shares = findable(dataset, evaluation.judged.relevance_level)
     rows = np.isin(evaluation.judged.queries, queries[shares > 0])
     if rows.all() or not rows.any():
-        return Aspect(facts={"answerable": {}})
+        return Checked(facts={"answerable": {}})
     means = dict(zip(evaluation.names, evaluation.per_query[:, rows].mean(axis=1).tolist(), strict=True))
     each = [
         f"{metric.title} {means[metric.name]:.3f} ({evaluation.means[metric.name]:.3f})"
@@ -94,16 +100,16 @@ def on_answerable(evaluation: Evaluation, dataset: Dataset) -> Aspect:
     count = f"{rows.sum()} of {len(rows)} queries"
     said = f"Something relevant can be found for {count}. On these (on all): {', '.join(each)}."
     facts = {"answerable": {"queries": int(rows.sum()), "metrics": means}}
-    return Aspect(sections={"Answerable queries": [said]}, facts=facts)
+    return Checked(sections={"Answerable queries": [said]}, facts=facts)
 
 
-def doubts_of_data(shown: Shown, items: Dataset, k: int, budget: int | None) -> Aspect:
+def doubts_of_data(shown: Shown, items: Dataset, k: int, budget: int | None) -> Checked:
     """What must be said first of the data: more would be returned, questions were generated, references were lost."""
     queries = shown.evaluation.judged.queries
     generated = caution_of_generated([items.queries[row] for row in queries])
     doubts = [
         *cut_short(shown.ended, len(queries), k, budget),
         *([generated] if generated else []),
-        *lost_references.in_words(items),
+        *lost_references(items),
     ]
-    return Aspect(doubts, doubts)
+    return Checked(notices=doubts, caution=" ".join(doubts))

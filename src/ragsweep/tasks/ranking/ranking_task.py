@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -18,29 +18,28 @@ from ragsweep.retrieval.ingest.ingest import dataset_of
 from ragsweep.retrieval.kinds import Expander, Method, Retriever
 from ragsweep.retrieval.returned_units.units import ReturnedUnit
 from ragsweep.store.stage_store import Store
-from ragsweep.tasks import false_find_chart, false_finds
+from ragsweep.tasks.false_finds import HEADING, FalseFinds, draw
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import incomplete_judgments as incomplete
-from ragsweep.tasks.ranking import index_recall, nothing_found
+from ragsweep.tasks.ranking import nothing_found
 from ragsweep.tasks.ranking import ranking_charts as charts
 from ragsweep.tasks.ranking import ranking_costs as costs
 from ragsweep.tasks.ranking import ranking_false_finds as finds
 from ragsweep.tasks.ranking import ranking_tables as tables
 from ragsweep.tasks.ranking import trec_lines as trec
-from ragsweep.tasks.ranking.aspect import Aspect, together
-from ragsweep.tasks.ranking.conventions import conventions
+from ragsweep.tasks.ranking.conventions import INDEX_HEADING, conventions, lost_neighbours
 from ragsweep.tasks.ranking.coverage import check_measurable, measured_queries, say_unusual
-from ragsweep.tasks.ranking.enlarged import check_returns, depth_for, enlarged
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.routing import Routed, check_routing, routed
-from ragsweep.tasks.ranking.shown import Measuring, Shown, judged_ranking
+from ragsweep.tasks.ranking.shown import Measuring, Shown, check_returns, depth_for, judged_ranking
 from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unread_texts import unread_texts
+from ragsweep.tasks.run_check import Checked
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_ingest, in_stages, search_of
 from ragsweep.tasks.systems.own_passages import Returned, needs_nothing, returned
-from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record, Task
+from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record, Score, Task
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class RankingTask(Task):
         repeats: How often a configuration is measured whose results vary, as those of a language model may.
     """
 
-    metrics_of_some: ClassVar[Sequence[Metric]] = finds.PASSAGES.metrics
+    optional_metrics: ClassVar[Sequence[Metric]] = finds.PASSAGES.metrics
 
     dataset: DatasetFormat
     chunker: Chunker
@@ -191,17 +190,19 @@ class RankingTask(Task):
         measuring = Measuring(self.evaluation, self.k, self.budget, self.depth, (self.tokenizer, self.store), self.seed)
         if self.returns is None:
             return measuring.passages(items, ranking)
-        return enlarged(items, ranking, self.returns, measuring)
+        return measuring.parts(items, ranking, self.returns)
 
-    def _false_finds(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> false_finds.FalseFinds | None:
+    def _false_finds(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> FalseFinds | None:
         """What is found for questions without an answer, and by which scores before a threshold."""
         if not len(rows := finds.asked_unanswerable(self.retriever, items)[0]):
             return None
-        given = free = finds.JudgedRanking(ranking, evaluation.judged)
+        free, judged = ranking, evaluation.judged
         if self.reranker is None and self.retriever.score_threshold is not None:
-            found = replace(self, retriever=self.retriever.without_threshold()).rank(items)
-            free = given._replace(ranking=found, judged=judged_ranking(items, found, self.evaluation, self.k))
-        return finds.false_finds_of(items, rows, given, free, self.k)
+            free = replace(self, retriever=self.retriever.without_threshold()).rank(items)
+            judged = judged_ranking(items, free, self.evaluation, self.k)
+        return finds.false_finds_of(
+            items, rows, self.k, given=ranking, judged=evaluation.judged, free=free, free_judged=judged
+        )
 
     def _returned(self, items: Dataset, retriever: ExternalRetriever) -> Returned:
         threshold = self.evaluation.fuzzy_threshold
@@ -253,37 +254,34 @@ class RankingTask(Task):
         evaluation = shown.evaluation
         false_finds, unknown = self._false_finds(items, ranking, evaluation), finds.unknown_of(self.retriever, items)
         of_false_finds = false_finds.scores(self.evaluation.resamples, self.seed) if false_finds else []
-        of_threshold = (false_find_chart.draw, false_finds) if false_finds else ()
+        of_threshold = (draw, false_finds) if false_finds else ()
         texts = self.ranker.details(search_of(items))
-        circumstances = self._circumstances(items, ranking, shown)
-        results = together(
+        lacking = incomplete.recorded(evaluation, items)
+        on_some = [
             tables.on_answerable(evaluation, items),
-            finds.found_nothing(false_finds, of_false_finds, unknown),
-            incomplete.recorded(evaluation, items),
-        )
-        said = together(circumstances, results)
+            _found_nothing(false_finds, of_false_finds, unknown),
+            lacking,
+        ]
+        circumstances = self._circumstances(items, ranking, shown)
+        ends_at = next((checked.facts["ends_at"] for checked in circumstances if "ends_at" in checked.facts), None)
         asked = f", {items.left_out.of_all(len(evaluation.judged.queries), 'query')}" if items.left_out.number else ""
-        return Measurement(
+        measurement = Measurement(
             items=tables.queries(evaluation, shown.items),
             scores=[*evaluation.scores, *of_false_finds],
             details={"retrieved": tables.retrieved(evaluation, shown.items)}
             | {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()},
             curves=costs.curves(evaluation, shown.tokens),
             measures=[
-                *costs.measures(ranking, shown.context, items, self.evaluation.relevance_level, results.facts),
+                *costs.measures(ranking, shown.context, items, self.evaluation.relevance_level, lacking.facts),
                 *costs.indexed(items, (self.tokenizer, self.store)),
             ],
             cutoff=self.cutoff,
             facts={
                 **tables.facts(evaluation, items),
                 **({"returned": (shown.characters, self.tokenizer)} if shown.characters else {}),
-                **said.facts,
             },
             not_measured=unknown,
-            notices=said.notices,
-            caution=" ".join(said.cautions),
-            sections=said.sections,
-            summary=next(iter(results.sections.values()), ()),
+            summary=next((said for checked in on_some for said in checked.sections.values()), ()),
             method=self._method,
             tables={f"{finds.PASSAGES.files}.csv": false_finds.curve()} if false_finds else {},
             files={
@@ -293,18 +291,22 @@ class RankingTask(Task):
             },
             condition=f"{costs.condition(self.k, self.budget)}{asked}",
             cutoff_unit=costs.TOKENS.unit if self.budget else "",
-            charts=(*of_threshold, charts.draw, evaluation, said.facts.get("ends_at")),
+            charts=(*of_threshold, charts.draw, evaluation, ends_at),
         )
+        for checked in (*circumstances, *on_some):
+            measurement = checked.added_to(measurement)
+        return measurement
 
-    def _circumstances(self, items: Dataset, ranking: Ranking, shown: Shown) -> Aspect:
+    def _circumstances(self, items: Dataset, ranking: Ranking, shown: Shown) -> Sequence[Checked]:
         """What decides a ranking besides the retriever: its index, conventions, silence, and the data."""
         queries, search = shown.evaluation.judged.queries, search_of(items)
         of_ranker, by_k = self.ranker.sections(search), self.budget is None and self.returns is None
-        return together(
-            index_recall.index_losses(ranking, min(self.depth, len(items.passages))),
+        lost = lost_neighbours(ranking, min(self.depth, len(items.passages)))
+        return (
+            Checked.section(INDEX_HEADING, lost, cautions=lost),
             conventions(self.ranker, search, items, queries, ranking=ranking, k=self.k, counts_passages=by_k),
             nothing_found.silence(self.ranker, search, items, queries, ranking),
-            Aspect([line for said in of_ranker.values() for line in said], sections=of_ranker),
+            Checked(notices=[line for said in of_ranker.values() for line in said], sections=of_ranker),
             unread_texts(self.ranker, search, ranking, queries, self.store),
             tables.doubts_of_data(shown, items, self.k, self.budget),
         )
@@ -316,3 +318,11 @@ class RankingTask(Task):
         method = own if self.ranker is self.retriever else Method(stands_for=own.stands_for)
         stands_for = {f"retriever.{name}": value for name, value in method.stands_for.items()}
         return replace(method, stands_for=stands_for, chosen_by=("strategy", "retriever", *STAGE_SETTINGS))
+
+
+def _found_nothing(found: FalseFinds | None, scores: Sequence[Score], unknown: Mapping[str, str]) -> Checked:
+    """What is said of questions without an answer: what is found for them, or why that is not measured."""
+    if found is not None:
+        return Checked(sections={HEADING: [*found.sentences(scores)]}, facts={"false_finds": found.facts})
+    said = [f"{finds.PASSAGES.rate.title} is not measured: {why}." for why in dict.fromkeys(unknown.values())]
+    return Checked(sections={HEADING: said} if said else {})

@@ -21,8 +21,8 @@ from ragsweep.retrieval import (
 )
 from ragsweep.store.component import declared
 from ragsweep.store.stage_store import Store
-from ragsweep.tasks.ranking.aspect import Aspect
-from ragsweep.tasks.unread_text import UnreadText
+from ragsweep.tasks.facts import UnreadText
+from ragsweep.tasks.run_check import Checked
 
 HEADING = "Text that a model does not read"
 LEAST_SAID = 0.01  # of the texts
@@ -37,7 +37,7 @@ class _Texts(NamedTuple):
     passages: Indices
 
 
-def unread_texts(ranker: Ranker, search: Search, ranking: Ranking, queries: Indices, store: Store) -> Aspect:
+def unread_texts(ranker: Ranker, search: Search, ranking: Ranking, queries: Indices, store: Store) -> Checked:
     """A line for each kind of texts of which a model reads the beginning alone, from 1 % of them on.
 
     Args:
@@ -57,11 +57,7 @@ def unread_texts(ranker: Ranker, search: Search, ranking: Ranking, queries: Indi
             counts[key] = UnreadText(part.model, texts, int(cut[key].sum()), mask.size, of.read, of.unit)
     facts = [fact for fact in dict.fromkeys(counts.values()) if fact.cut]
     lines = [f"{fact.in_words}. {fact.advice}" for fact in facts if fact.share >= LEAST_SAID]
-    return Aspect(
-        lines,
-        sections={HEADING: lines} if lines else {},
-        facts={"unread_texts": [fact._asdict() for fact in facts]} if facts else {},
-    )
+    return Checked.section(HEADING, lines, facts={"unread_texts": [fact._asdict() for fact in facts]} if facts else {})
 
 
 def _models(part: object, texts: _Texts, ranked: Indices) -> Iterator[tuple[TextModel, _Texts]]:

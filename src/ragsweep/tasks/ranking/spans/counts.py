@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -121,52 +120,6 @@ def count_words(placed: Placed, passages: Words, rows: Indices, references: Word
     number = np.arange(len(order)) - np.repeat(begins, np.diff(begins, append=len(order)))
     matched = which[order[number < occurrences[place[order]]]]
     shared = placed.add_up(placed.row[matched], placed.rank[matched], np.ones(len(matched)))
-    return _of_words(shared, placed, passages, rows, references)
-
-
-def count_words_in_order(placed: Placed, passages: Words, rows: Indices, references: Words) -> Counts:
-    """Count the words that passages and references have in the same order: their longest common subsequence.
-
-    The references of a query are joined, and so are its passages, in the order in which they stand in the corpus.
-    Arguments as of `count_words`.
-    """
-    from rapidfuzz.distance import LCSseq
-
-    shared = np.zeros((placed.queries, placed.depth + 1))
-    of_reference, wanted = references.of(np.arange(len(rows)))
-    ends = np.searchsorted(placed.row, np.arange(placed.queries + 1))
-    for row, (first, last) in enumerate(pairwise(ends.tolist())):
-        reference = wanted[rows[of_reference] == row].tolist()
-        retrieved = placed.passage[first:last]
-        order = np.argsort(retrieved, kind="stable")
-        which, word = passages.of(retrieved[order])
-        used = np.isin(word, reference)
-        rank, word = order[which[used]], word[used]
-        for k in range(1, placed.depth + 1):
-            shared[row, k] = LCSseq.similarity(reference, word[rank < k].tolist())
-    return _of_words(shared, placed, passages, rows, references)
-
-
-def shares_in_order(passages: Words, references: Words, passage: Indices, reference: Indices) -> Array:
-    """The share of the words of a reference that a passage has in the same order.
-
-    Arguments and result as of `shares_of_words`.
-    """
-    from rapidfuzz.distance import LCSseq
-
-    texts, others = _texts(passages, passage), _texts(references, reference)
-    pairs = zip(passage.tolist(), reference.tolist(), strict=True)
-    shared = [LCSseq.similarity(texts[text], others[other]) for text, other in pairs]
-    return np.array(shared, dtype=float) / np.maximum(references.counts[reference], 1)
-
-
-def _texts(words: Words, which: Indices) -> dict[int, list[int]]:
-    """The words of these texts, by the position of the text."""
-    return {text: words.of(np.array([text]))[1].tolist() for text in np.unique(which).tolist()}
-
-
-def _of_words(shared: Array, placed: Placed, passages: Words, rows: Indices, references: Words) -> Counts:
-    """The counts of words, of which every occurrence counts."""
     retrieved = placed.add_up(placed.row, placed.rank, passages.counts[placed.passage])
     referenced = placed.add_up_all(rows, references.counts)
     return Counts(shared, shared, retrieved, retrieved, referenced, referenced)

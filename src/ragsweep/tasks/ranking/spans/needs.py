@@ -53,7 +53,7 @@ def check_spans(dataset: Dataset, metrics: Mapping[str, Callable[..., Any]]) -> 
                 f"are not known (the first: query {unplaced[0].query_id}, "
                 f"{unplaced[0].text[:LONGEST_REFERENCE_SHOWN]!r}); "
                 "expected questions.similarity=0.9, which places what is written a little otherwise, or "
-                "evaluation.token=word or ordered_word"
+                "evaluation.token=word"
             )
 
 

@@ -15,17 +15,10 @@ from ragsweep.datasets.model.numbered_words import Words, number_words, shares_o
 from ragsweep.datasets.model.overlaps import on_one_line, overlapping
 from ragsweep.retrieval import NOTHING
 from ragsweep.statistics.intervals import Array
-from ragsweep.tasks.ranking.spans.counts import (
-    Counts,
-    Placed,
-    count_characters,
-    count_words,
-    count_words_in_order,
-    shares_in_order,
-)
+from ragsweep.tasks.ranking.spans.counts import Counts, Placed, count_characters, count_words
 
 Computed = TypeVar("Computed")
-Token = Literal["character", "word", "ordered_word"]
+Token = Literal["character", "word"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,17 +88,15 @@ class Spans:
     def held(self, token: Token) -> Array:
         """The share of each reference that the passage at each rank has, shape [references, cutoffs].
 
-        With `word`, it is the share of the reference's words that occur in the passage; with the others, the share of
-        its characters, or of its words in their order.
+        With `word`, it is the share of the reference's words that occur in the passage; else that of its characters.
         """
         return self._once(("held", token), lambda: self._held(token))
 
     def _count(self, token: Token, placed: Placed) -> Counts:
         if token == "character":
             return count_characters(placed, self.spans, self.rows, self.reference_spans)
-        count = count_words if token == "word" else count_words_in_order
         passages, references = self._words(placed.passage)
-        return count(placed, passages, self.rows, references)
+        return count_words(placed, passages, self.rows, references)
 
     def _held(self, token: Token) -> Array:
         found = self.passages[self.rows]
@@ -116,9 +107,8 @@ class Spans:
             (start, end), (first, last) = self.reference_spans[reference].T, self.spans[passage].T
             held[reference, rank] = (np.minimum(end, last) - np.maximum(start, first)).clip(min=0) / (end - start)
         else:
-            share = shares_of_words if token == "word" else shares_in_order
             passages, references = self._words(passage)
-            held[reference, rank] = share(passages, references, passage, reference)
+            held[reference, rank] = shares_of_words(passages, references, passage, reference)
         return held
 
     def _words(self, passages: Indices) -> list[Words]:

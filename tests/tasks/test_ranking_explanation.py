@@ -1,4 +1,4 @@
-from ragsweep.tasks.ranking.ranking_text import Line, Place, ranking_text
+from ragsweep.tasks.ranking.ranking_explanation import Line, Place, ranking_text
 
 PARTS = {"dense": Place(3, 0.25, 0.5), "sparse": None}
 
@@ -8,7 +8,7 @@ def text(top, missed=(), width=80):
 
 
 def line(unit="7", text="", rank=1, parts=None, remarks=()):
-    return Line(rank, 0.5, unit, "-", parts or {}, remarks, text)
+    return Line(unit, "-", rank, 0.5, parts or {}, remarks, text)
 
 
 def test_a_passage_has_a_row_its_remarks_and_its_text():
@@ -22,11 +22,11 @@ def test_a_passage_has_a_row_its_remarks_and_its_text():
     ]
 
 
-def test_a_long_name_is_cut_at_its_start_and_keeps_its_page():
+def test_a_long_name_is_shortened_and_keeps_its_page():
     row = text(
         [line("a_manual_with_a_long_name.pdf#128", parts=dict.fromkeys(("dense", "sparse"), Place(1, 1.0, 1.0)))]
     )[1]
-    assert "  ....pdf#128  -" in row
+    assert "#128  -" in row
     assert len(row) == 80
 
 
