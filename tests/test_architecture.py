@@ -28,30 +28,30 @@ LONGEST = 500  # lines of a file: where it is one noun, a second file would only
 # The most lines that the Python files of a room may have, with blank ones and comments. Who shrinks a room lowers its
 # number; raising one is a line of its own in a commit that says what for.
 BUDGETS = {
-    "testing": 1266,
-    "app": 1597,
-    "mlflow": 175,
-    "production": 814,
-    "replay": 1205,
-    "tracking": 3675,
-    "report": 2933,
-    "sweeps": 2105,
-    "tasks": 7003,
-    "retrieval": 5828,
-    "models": 4499,
-    "datasets": 6168,
-    "text": 1006,
-    "statistics": 2198,
-    "config": 907,
-    "store": 682,
-    "core": 1998,
-    "ragsweep": 478,  # what lies beside its rooms
+    "testing": 1080,
+    "app": 1593,
+    "mlflow": 168,
+    "production": 811,
+    "replay": 1172,
+    "tracking": 3435,
+    "report": 2757,
+    "sweeps": 2004,
+    "tasks": 6438,
+    "retrieval": 4502,
+    "models": 3046,
+    "datasets": 5282,
+    "text": 878,
+    "statistics": 1989,
+    "config": 897,
+    "store": 631,
+    "core": 1913,
+    "ragsweep": 472,  # what lies beside its rooms
     "hydra_plugins": 180,
-    "ragsweep_answers": 6604,
-    "ragsweep_audit": 4800,
-    "ragsweep_engines": 3913,
-    "ragsweep_generate": 1712,
-    "tests": 57394,
+    "ragsweep_answers": 5574,
+    "ragsweep_audit": 4535,
+    "ragsweep_engines": 2233,
+    "ragsweep_generate": 1269,
+    "tests": 56068,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 
@@ -276,6 +276,19 @@ OF_OTHERS = {
     "status_code": {"tracking_store"},
     "errors": {"terminal"},  # of a stream
     "sched_getaffinity": {"hardware"},  # of a system
+    "do_polysemous_training": {"index"},  # of an index of FAISS
+    **dict.fromkeys(["prompt_tokens", "completion_tokens"], {"openai_model"}),  # of what a server says it used
+    **dict.fromkeys(["usage", "error"], {"endpoint"}),  # of a response, as the next two and the row of an embedding
+    **dict.fromkeys(["finish_reason", "message"], {"response"}),
+    "index": {"endpoint_encoder"},
+    "prompt": {"smollm2"},  # of a thread
+    "metric": {"metric"},  # of a function that computes one, as the next
+    "of_spans": {"needs"},
+    "store": {"stages", "ingest"},  # of a component, where what it returns is kept
+    "finds_by_name": {"stages"},  # of an ingest or a rewriter, which are stages as rankers are
+    **dict.fromkeys(["ids", "unit"], {"datasets"}),  # of a tokenizer or a chunker of somebody else's, in the suites
+    "is_worth_keeping": {"kept"},  # of whatever is kept of a reply
+    "model": {"language_model"},
 }
 
 
