@@ -33,12 +33,12 @@ BUDGETS = {
     "mlflow": 168,
     "production": 811,
     "replay": 1172,
-    "tracking": 3435,
+    "tracking": 3443,
     "report": 2757,
     "sweeps": 2004,
     "tasks": 6438,
     "retrieval": 4502,
-    "models": 3046,
+    "models": 3047,
     "datasets": 5282,
     "text": 878,
     "statistics": 1989,
@@ -51,7 +51,7 @@ BUDGETS = {
     "ragsweep_audit": 4535,
     "ragsweep_engines": 2233,
     "ragsweep_generate": 1269,
-    "tests": 56068,
+    "tests": 56071,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 
@@ -277,16 +277,20 @@ OF_OTHERS = {
     "errors": {"terminal"},  # of a stream
     "sched_getaffinity": {"hardware"},  # of a system
     "do_polysemous_training": {"index"},  # of an index of FAISS
-    **dict.fromkeys(["prompt_tokens", "completion_tokens"], {"openai_model"}),  # of what a server says it used
-    **dict.fromkeys(["usage", "error"], {"endpoint"}),  # of a response, as the next two and the row of an embedding
-    **dict.fromkeys(["finish_reason", "message"], {"response"}),
+    "prompt_tokens": {"openai_model"},  # of what a server says it used
+    "completion_tokens": {"openai_model"},
+    "usage": {"endpoint"},  # of a response, as the next two and the row of an embedding
+    "error": {"endpoint"},
+    "finish_reason": {"response"},
+    "message": {"response"},
     "index": {"endpoint_encoder"},
     "prompt": {"smollm2"},  # of a thread
     "metric": {"metric"},  # of a function that computes one, as the next
     "of_spans": {"needs"},
     "store": {"stages", "ingest"},  # of a component, where what it returns is kept
     "finds_by_name": {"stages"},  # of an ingest or a rewriter, which are stages as rankers are
-    **dict.fromkeys(["ids", "unit"], {"datasets"}),  # of a tokenizer or a chunker of somebody else's, in the suites
+    "ids": {"datasets"},  # of a tokenizer or a chunker of somebody else's, in the suites
+    "unit": {"datasets"},
     "is_worth_keeping": {"kept"},  # of whatever is kept of a reply
     "model": {"language_model"},
 }

@@ -35,7 +35,7 @@ def table(tmp_path):
 
 
 def spans(tmp_path):
-    rows = [{"question": "q", "corpus_id": name, "references": ["Iron"]} for name in ("m", "n")]
+    rows = [{"question": f"What of {name}?", "corpus_id": name, "references": ["Iron"]} for name in ("m", "n")]
     return span_questions(written(tmp_path, "s.json", json.dumps(rows)))
 
 

@@ -22,8 +22,8 @@ from ragsweep.statistics import (
     mcnemar_of_pairs,
     mcnemar_p,
     not_worse_than_best,
-    pareto_front,
     randomisation_test,
+    shown_to_beat,
     standings,
 )
 from ragsweep.statistics.bounded_mean import p_above
@@ -134,10 +134,9 @@ def everything(scores, groups, types):
         "expected": [one.selection.expected, *(each.expected for each in one.by_type.by_type), one.by_type.p],
         "power": [one.power.detectable, one.power.differing, one.power.needed(0.5) * groups.number / n],
         "margin": not_worse_than_best(units, 0.2, widest),
-        "no bounds": not_worse_than_best(units, 0.2, np.inf),
         "gate": [gate.p_not_worse, gate.p_worse, gate.p_equivalent, gate.least * groups.number / n],
-        "front": pareto_front(units, cost, margin=0.1, span=widest),
-        "front by flips": pareto_front(units, cost, tolerance=0.02),
+        "front": shown_to_beat(units, cost, margin=0.1, span=widest),
+        "front by flips": shown_to_beat(units, cost, tolerance=0.02),
         "pairs": mcnemar_of_pairs(np.round(scores), groups).p,
     }
 

@@ -11,7 +11,7 @@ from letters import LetterEncoder
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.timing import sample
-from ragsweep.datasets import Collection, Document, Judgment, PageChunker, Query
+from ragsweep.datasets import Collection, DatasetFormat, Document, Judgment, PageChunker, Query
 from ragsweep.evaluation import ndcg, recall
 from ragsweep.retrieval import (
     DenseRetriever,
@@ -42,7 +42,7 @@ def routed(**options):
     return RoutedRetriever(**{"routes": ROUTES, "classifier": LogisticClassifier(LetterEncoder()), **options})
 
 
-class Small:
+class Small(DatasetFormat):
     """Documents of random words; queries with a word that mostly tells their type; what is relevant is chance."""
 
     def __init__(self, seed=0, queries=30, typed=lambda row: True, judged=lambda row: True):
