@@ -22,7 +22,14 @@ from ragsweep.retrieval import Ranker
 from ragsweep.store.stage_store import Store
 
 NEEDS_MORE = ("encoder=openai", "evaluation=spans", "query=abbreviations", "reranker=cross_encoder")  # files, extras
-ASKING = ("ingest=questions", "ingest=summary", "ingest=context", "query=hyde", "query=multi")  # a language model
+ASKING = (
+    "ingest=questions",
+    "ingest=summary",
+    "ingest=context",
+    "query=hyde",
+    "query=multi",
+    "reranker=llm",
+)  # a language model
 LOCAL = pytest.mark.extra("local")
 NEEDS_MORE += ("retriever=returned", "retriever=run_file")
 

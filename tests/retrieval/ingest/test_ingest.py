@@ -472,11 +472,13 @@ def test_nothing_is_asked_before_it_is_searched_and_nothing_twice(model, server)
     assert len(server.requests) == number
 
 
+@pytest.mark.extra("openai")
 def test_a_prompt_without_its_text_is_refused(model):
     with pytest.raises(ConfigError, match=r'^ingest\.prompt: found "Write", expected a text with {passage}'):
         WrittenIngest(language_model=model, prompt="Write")
 
 
+@pytest.mark.extra("openai")
 def test_what_a_passage_says_in_braces_is_no_name(model, server):
     WrittenIngest(language_model=model, prompt="{no} {passage}").replies([{"passage": "{document}", "document": "D"}])
     assert server.requests[-1]["messages"][0]["content"] == "{no} {document}"
