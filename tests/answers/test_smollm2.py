@@ -1,6 +1,7 @@
 """SmolLM2 from its package: the same answers in any company, equal to what transformers itself computes."""
 
 from dataclasses import replace
+from functools import cache
 from importlib.util import find_spec
 from typing import ClassVar
 
@@ -42,7 +43,9 @@ def store(tmp_path):
     return Store(str(tmp_path / "store"))
 
 
-MODEL = SmolLM2Model()
+@cache
+def smollm() -> SmolLM2Model:
+    return SmolLM2Model()
 
 
 @pytest.fixture(autouse=True)
@@ -105,7 +108,7 @@ def test_a_completion_is_what_greedy_generation_returns(loaded, chat):
     text = tokenizer.apply_chat_template([each._asdict() for each in chat], tokenize=False, add_generation_prompt=True)
     prompt = tokenizer(text, return_tensors="pt")
     tokens = network.generate(**prompt, max_new_tokens=9, do_sample=False)[0, prompt["input_ids"].shape[1] :].tolist()
-    completion = MODEL.complete(chat, 9)
+    completion = smollm().complete(chat, 9)
     assert completion.text == tokenizer.decode(tokens, skip_special_tokens=True).strip()
     assert completion.tokens_in == prompt["input_ids"].shape[1]
     assert completion.tokens_out == len([token for token in tokens if token not in tokenizer.added_tokens_decoder])
@@ -123,7 +126,7 @@ def test_a_score_is_the_sum_of_the_log_probabilities_of_its_tokens(loaded, chat)
     )
     prompt = tokenizer(text + "".join(each.content for each in chat[1:]))["input_ids"]
     continuations = [" the city of Paris", " A", " the city of Paris"]
-    scores = MODEL.option_scores(chat, continuations)
+    scores = smollm().option_scores(chat, continuations)
     for continuation, score in zip(continuations, scores.log_likelihoods, strict=True):
         tokens = tokenizer(continuation)["input_ids"]
         with torch.inference_mode():
@@ -142,20 +145,20 @@ def test_a_prompt_has_the_same_scores_after_prompts_that_begin_alike():
         forget()
         return work()
 
-    MODEL.complete(first, 9)
-    after = MODEL.option_scores(second, LETTERS)
-    assert after.log_likelihoods == alone(lambda: MODEL.option_scores(second, LETTERS)).log_likelihoods
-    assert MODEL.option_scores(second, LETTERS).log_likelihoods == after.log_likelihoods
-    before = MODEL.option_scores(first, LETTERS).log_likelihoods
-    assert before == alone(lambda: MODEL.option_scores(first, LETTERS)).log_likelihoods
-    said = MODEL.complete(CHAT, 9)
-    assert said._replace(time_ms=0) == alone(lambda: MODEL.complete(CHAT, 9))._replace(time_ms=0)
+    smollm().complete(first, 9)
+    after = smollm().option_scores(second, LETTERS)
+    assert after.log_likelihoods == alone(lambda: smollm().option_scores(second, LETTERS)).log_likelihoods
+    assert smollm().option_scores(second, LETTERS).log_likelihoods == after.log_likelihoods
+    before = smollm().option_scores(first, LETTERS).log_likelihoods
+    assert before == alone(lambda: smollm().option_scores(first, LETTERS)).log_likelihoods
+    said = smollm().complete(CHAT, 9)
+    assert said._replace(time_ms=0) == alone(lambda: smollm().complete(CHAT, 9))._replace(time_ms=0)
 
 
 def test_a_beginning_in_common_is_not_computed_again():
     first, second = (prompt_of_blocks(end) for end in ("Which one is right?", "Which one is wrong?"))
-    alone = MODEL.option_scores(first, LETTERS)
-    assert MODEL.option_scores(second, LETTERS).time_ms < 0.8 * alone.time_ms
+    alone = smollm().option_scores(first, LETTERS)
+    assert smollm().option_scores(second, LETTERS).time_ms < 0.8 * alone.time_ms
 
 
 def test_an_answer_is_computed_by_one_thread(loaded):
@@ -165,21 +168,21 @@ def test_an_answer_is_computed_by_one_thread(loaded):
     torch.set_num_threads(2)
     threads = []
     hook = loaded[0].register_forward_hook(lambda *_: threads.append(torch.get_num_threads()))
-    MODEL.complete(CHAT, 9)
+    smollm().complete(CHAT, 9)
     hook.remove()
     assert {*threads} == {1}
     assert torch.get_num_threads() == 2
 
 
 def test_a_longer_response_begins_like_a_shorter_one():
-    short, long = (MODEL.complete(CHAT, length) for length in (2, 8))
+    short, long = (smollm().complete(CHAT, length) for length in (2, 8))
     assert short.tokens_out == 2 < long.tokens_out
     assert long.text.startswith(short.text)
 
 
 def test_it_knows_what_a_text_says():
     """A real language model. Letters would be too hard for it."""
-    scores = MODEL.option_scores([Message("user", "What is the capital of France?")], ["Paris", "Rome", "seven"])
+    scores = smollm().option_scores([Message("user", "What is the capital of France?")], ["Paris", "Rome", "seven"])
     assert scores.log_likelihoods[0] == max(scores.log_likelihoods)
 
 
@@ -213,13 +216,13 @@ def test_nothing_is_kept_where_the_store_is_off(monkeypatch):
 
 def test_the_converted_model_is_kept(converted, loaded, monkeypatch):
     """A second process needs neither the package's file nor the conversion, and computes the same."""
-    expected = MODEL.option_scores(CHAT, LETTERS)
+    expected = smollm().option_scores(CHAT, LETTERS)
     monkeypatch.setattr(smollm2, "_loaded", [])
     smollm2.load(converted)  # what another test has loaded is kept elsewhere
     monkeypatch.setattr(smollm2, "_loaded", [])
     monkeypatch.setattr(smollm2, "FILE", "nosuch.gguf")
     assert smollm2.load(converted)[0] is not loaded[0]
-    assert MODEL.option_scores(CHAT, LETTERS).log_likelihoods == expected.log_likelihoods
+    assert smollm().option_scores(CHAT, LETTERS).log_likelihoods == expected.log_likelihoods
 
 
 def test_another_file_is_refused(monkeypatch):
