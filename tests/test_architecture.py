@@ -38,7 +38,7 @@ BUDGETS = {
     "sweeps": 2004,
     "tasks": 6438,
     "retrieval": 4502,
-    "models": 3047,
+    "models": 3054,
     "datasets": 5282,
     "text": 878,
     "statistics": 1989,

@@ -1,6 +1,13 @@
 """Encoders and language models."""
 
-from ragsweep.models.encoders.encoder import Encoder
-from ragsweep.models.language.language_model import Completion, LanguageModel
+from typing import TYPE_CHECKING
+
+from ragsweep.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from ragsweep.models.encoders.encoder import Encoder
+    from ragsweep.models.language.language_model import Completion, LanguageModel
 
 __all__ = ["Completion", "Encoder", "LanguageModel"]
+
+__getattr__, __dir__ = lazy_names(__name__)
