@@ -16,7 +16,6 @@ from ragsweep.core.endings import answer_signals
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.plugins import DISABLED, Command, plugins
 from ragsweep.core.project import PROJECT, project
-from ragsweep.models.language.endpoint import say_spent
 from ragsweep.tracking.address import check_arguments
 
 COMMANDS = {  # by name, the module of this package that has the function of this name, and what it does
@@ -116,7 +115,8 @@ def _status_of(name: str) -> int:
         try:
             return terminal.with_lost_output(run())
         finally:
-            say_spent()
+            if (endpoint := sys.modules.get("ragsweep.models.language.endpoint")) is not None:  # else nothing was asked
+                endpoint.say_spent()
     except KeyboardInterrupt:
         return terminal.interrupted()
     except Exception as error:
