@@ -40,7 +40,7 @@ BUDGETS = {
     "retrieval": 4502,
     "models": 3054,
     "datasets": 5282,
-    "text": 878,
+    "text": 875,
     "statistics": 1989,
     "config": 897,
     "store": 631,
@@ -49,7 +49,7 @@ BUDGETS = {
     "hydra_plugins": 180,
     "ragsweep_answers": 5574,
     "ragsweep_audit": 4535,
-    "ragsweep_engines": 2233,
+    "ragsweep_engines": 2229,
     "ragsweep_generate": 1269,
     "tests": 56088,
 }

@@ -31,11 +31,7 @@ if TYPE_CHECKING:
 URL, KEY = "QDRANT_URL", "QDRANT_API_KEY"  # in the environment, or in the file .env of the project folder
 PORT = 6333
 LOCAL = ("localhost", "127.0.0.1", "::1")
-TIMEOUT_S = 60  # of a request that searches nothing
 RESTORE_S = 3600  # of a snapshot
-SHOWN = (
-    "QDRANT_URL: expected an address such as http://127.0.0.1:6333 or https://HOST:6333, without user, password and "
-)
 
 
 @dataclass(frozen=True, kw_only=True)

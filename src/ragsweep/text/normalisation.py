@@ -20,9 +20,6 @@ RAISED_OR_LOWERED = ("<super>", "<sub>", "<fraction>")  # kinds of decomposition
 RAISED_AT_A_DIGIT = re.compile("[0-9][^\\W0-9a-z]|[\u00bc-\u00be\u2150-\u215f\u2189]")
 VARIANTS = (*(f"LATIN SMALL LIGATURE {letters}" for letters in ("F", "LONG S T", "ST")), "GREEK ", "MICRO ")
 LAST_WITH_VARIANTS = 0xFFFF
-# What is typed in place of printed quotes, dashes and spaces that do not break.
-TYPED = dict(zip("\u2018\u2019\u201c\u201d\u2013\u2014\u2212\u00a0", "''\"\"--- ", strict=True))
-
 
 # The line that lengthens an Arabic word, and digits of other scripts.
 TATWEEL = "\u0640"
