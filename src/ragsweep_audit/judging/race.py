@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from ragsweep.core.arrays import Indices
 from ragsweep.statistics.intervals import LEVEL, Array
+from ragsweep.statistics.racing import log_growth
 from ragsweep_audit.judging.new_queries import FEWEST_QUERIES, Judged, largest_lead
 from ragsweep_audit.judging.proposal import BLOCK, Draw, Proposal
 
-SAFE_BET = 0.97  # of the bet with which everything could be lost
 ROUNDING = 1e-12  # sums that differ by less are the same, added in another order
 DOUBTED = 10.0  # judgments after which an estimated gap is half believed
 RENEWED = 1.05  # times the judgments of the last proposal: when the next one is made
@@ -193,10 +193,10 @@ class Race:
         seen = _rounded(known + (np.minimum(apart, 0) if grade is None else apart * grade) / draw.chance)
         estimates = self.estimates[running]
         gap = (estimates[opponents] - estimates) * self.learnt / (self.learnt + DOUBTED)
-        growth = _growth(seen, lowest, gap, draw.variance)
+        growth = log_growth(seen, lowest, gap, draw.variance)
         self._against_best[running] += np.where(draw.covered, growth, 0)
         if self.margin:
-            growth = _growth(seen + self.margin, lowest + self.margin, gap + self.margin, draw.variance)
+            growth = log_growth(seen + self.margin, lowest + self.margin, gap + self.margin, draw.variance)
             growth[draw.leader] = 0.0
             self._against_loss[running[draw.leader], running] += np.where(draw.covered, growth, 0)
         self._count(draw, grade)
@@ -259,22 +259,6 @@ class Race:
 def _rounded(values: Array) -> Array:
     """The values, 0 where nothing but a rounding error is left of them."""
     return np.where(np.abs(values) < ROUNDING, 0.0, values)
-
-
-def _growth(seen: Array, lowest: Array, expected: Array, variance: Array) -> Array:
-    """Logarithm of what a bet on values above 0 returns; infinite where only values above 0 are possible.
-
-    Args:
-        seen: The values.
-        lowest: The smallest values that were possible.
-        expected: The means that are believed in.
-        variance: Their variances.
-    """
-    bet = np.maximum(expected, 0) / np.maximum(variance + expected**2, np.finfo(float).tiny)
-    risky = lowest < 0
-    bet = np.where(risky, np.minimum(bet, SAFE_BET / np.maximum(-lowest, np.finfo(float).tiny)), bet)
-    growth: Array = np.where(lowest > 0, np.inf, np.log1p(np.where(lowest > 0, 0, bet * seen)))
-    return growth
 
 
 LEAST_SHARE = 0.02  # and 1 minus it is the largest

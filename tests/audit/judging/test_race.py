@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import binom
 from simulated_races import LEVEL, made, run, unjudged
 
-from ragsweep_audit.judging.race import SAFE_BET, Race, RelevanceGuess
+from ragsweep.statistics.racing import SAFE_BET
+from ragsweep_audit.judging.race import Race, RelevanceGuess
 
 
 def capital_after_each_draw(race, grades):
