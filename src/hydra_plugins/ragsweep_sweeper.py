@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
 from dataclasses import replace
+from functools import partial
 from io import StringIO
 from typing import Any
 
@@ -40,8 +41,35 @@ class CheckedSweeper(Sweeper):
         from ragsweep.app.sweep import SweepCallback
 
         assert self.launcher is not None
+        self.prepare()
         results = self.launcher.launch([job.overrides for job in SweepCallback.plan.jobs], initial_job_idx=0)
         with redirect_stderr(StringIO()):  # of Hydra's, as the job has said why it failed
             for result in results:
                 _ = result.return_value  # raises what the job raised
         return [results]
+
+    def prepare(self) -> None:
+        """What happens before the jobs run."""
+
+
+class RaceSweeper(CheckedSweeper):
+    """Drops configurations that are shown not to be the best; the others run like the jobs of any sweep."""
+
+    def __init__(
+        self,
+        params: Mapping[str, str] | None = None,
+        zip: Sequence[str] = (),
+        block: int = 16,
+        level: float = 0.05,
+        promise: str = "these",
+        margin: float = 0,
+    ) -> None:
+        """Take what Hydra passes on; the plan has read it from the configuration."""
+        super().__init__(params, zip)
+
+    def prepare(self) -> None:
+        """Race. The jobs of those that drop out record that."""
+        from ragsweep.app.sweep import SweepCallback
+
+        assert self.launcher is not None
+        SweepCallback.run_race(partial(self.launcher.launch, initial_job_idx=0))

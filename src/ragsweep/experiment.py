@@ -26,6 +26,7 @@ from ragsweep.core.terminal import say_once
 from ragsweep.models.language.endpoint import Endpoint, say_spent
 from ragsweep.store.code import digest_of_code
 from ragsweep.store.component import expect_kind
+from ragsweep.store.stage_store import Store
 from ragsweep.sweeps.decision_settings import DecisionSettings, check_decision, check_measured, decision_of
 from ragsweep.tasks.charts import draw
 from ragsweep.tasks.measurement_files import write_measurement
@@ -79,6 +80,14 @@ def run(config: DictConfig, job: tracking.Job) -> Result:
     for notice in notices:
         say_once(notice)
     return Result(measurement.values, record, measurement.summary)
+
+
+def planned(config: DictConfig, job: tracking.Job) -> Experiment:
+    """The experiment of a job, which stays loaded for its next round of a race."""
+    key = (job.sweep_id, *job.overrides)
+    if key not in _planned:
+        _planned[key] = Experiment.of(config)
+    return _planned[key]
 
 
 def _with_whole_paths(sentence: str, folder: Path, names: Iterable[str]) -> str:
@@ -195,10 +204,16 @@ class Experiment:
         decides = [metric for metric in self.task.optional_metrics if metric.name == self.decide_by]
         return [*decides, *sorted(self.task.metrics, key=lambda metric: metric.name != self.decide_by)]
 
+    @property
+    def store(self) -> Store:
+        """What keeps its stages."""
+        store: Store = Walk(self.config).build("store", Store)
+        return store
+
     def check_keys(self) -> None:
         """Raise `ModelError` if an endpoint will be asked whose key is missing: before any work, not hours after."""
         for endpoint in self.endpoints:
-            endpoint.check_keys(Walk(self.config).build("store"))
+            endpoint.check_keys(self.store)
 
     def measure(self) -> Measurement:
         """Measure the configuration. Raises `ConfigError` if a metric that takes part in the decision was not."""
@@ -240,7 +255,7 @@ class Experiment:
         from ragsweep.tracking import metrics_of, write_environment
 
         with drawing(job.folder / "charts", draw, replace(measurement, files={}), self.decide_by, *self._resampling):
-            self._write_config(job)
+            self.write_config(job.folder, job.overrides)
             write_measurement(job.folder, measurement, self.items, self.decide_by)
             write_environment(job.folder)
             metrics = metrics_of(measurement, self.decide_by) | swept_metrics(job.swept)
@@ -254,11 +269,12 @@ class Experiment:
         settings = {"evaluation.resamples": DEFAULT_RESAMPLES, "seed": DEFAULT_SEED, **self.settings}
         return settings["evaluation.resamples"], settings["seed"]
 
-    def _write_config(self, job: tracking.Job) -> None:
-        folder = job.folder / "config"
+    def write_config(self, folder: Path, overrides: Sequence[str]) -> None:
+        """Write the configuration, and the overrides that made it, into a run's folder."""
+        folder = folder / "config"
         folder.mkdir(parents=True, exist_ok=True)
         resolved = portable(as_recorded(self.config))
-        for name, value in (("config", resolved), ("overrides", list(job.overrides))):
+        for name, value in (("config", resolved), ("overrides", list(overrides))):
             (folder / f"{name}.yaml").write_text(OmegaConf.to_yaml(OmegaConf.create(value)), encoding="utf-8")
 
 

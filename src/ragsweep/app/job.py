@@ -41,8 +41,12 @@ register_resolvers()
 warnings.filterwarnings("ignore", message=r"\s+'hydra/launcher/.*' is validated")  # our YAML has the plugins' own names
 
 
-def job(config: DictConfig) -> float:
-    """Measure one configuration, for Hydra. Returns the metric that decides; NaN where nothing was measured."""
+def job(config: DictConfig) -> Any:
+    """Measure one configuration, for Hydra.
+
+    Returns:
+        The metric that decides; NaN where nothing was measured. In a round of a race, what `race.measure_some` returns.
+    """
     guard()  # also in the worker of a launcher
     end_if_signalled()
     in_sweep = sweep_of_job()
@@ -77,6 +81,11 @@ def job(config: DictConfig) -> float:
         if not in_sweep:
             tracking.check_uri(config.tracking.uri, config.tracking.artifacts)
             tracking.close_orphans(config.tracking)
+        if in_sweep and in_sweep["race"]:
+            from ragsweep.app import race
+
+            if (work := race.work_of(Path(in_sweep["race"]), about.job.num)) is not None:
+                return race.do(work, config, tracked)
         metrics, record, sentences = experiment.run(config, tracked)
     except Exception as error:
         end_if_signalled()

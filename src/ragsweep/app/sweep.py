@@ -35,6 +35,7 @@ from ragsweep.core.terminal import VERBOSE, counted
 from ragsweep.tracking.address import check_places
 
 if TYPE_CHECKING:
+    from ragsweep.app.race import Launch, Race
     from ragsweep.tracking import OpenSweep
 
 MOST_JOBS = 100_000
@@ -49,6 +50,8 @@ class Planned(NamedTuple):
     swept: Mapping[str, Any]
     digest: str
     experiment: str
+    cutoff: Any
+    items: str  # digest of what is asked
 
 
 class Plan(NamedTuple):
@@ -64,6 +67,7 @@ class SweepCallback(Callback):
 
     sweep: OpenSweep | None = None
     plan: Plan
+    race: Race | None = None
     left: ClassVar[list[str]] = []  # overrides of settings that the defaults do not have
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
@@ -82,13 +86,18 @@ class SweepCallback(Callback):
             if config.get("dry_run"):
                 say_what_would_run(planned)
                 raise SystemExit(0)
+            SweepCallback.race = _race(config, planned)
             SweepCallback.sweep = _open_sweep(config, *planned)
             of_jobs = {  # with which every job is recorded
                 "parent_run_id": SweepCallback.sweep.parent.run_id,
                 "total": len(planned.jobs) or None,
                 "may_resume": planned.first.tracking.resume or not here,
             }
-            process = {"stop": str(SweepCallback.sweep.stop), "driver": [os.getpid(), process_identity()]}
+            process: dict[str, Any] = {
+                "stop": str(SweepCallback.sweep.stop),
+                "driver": [os.getpid(), process_identity()],
+                "race": str(SweepCallback.race.file) if SweepCallback.race else None,
+            }
             os.environ[SWEEP] = json.dumps({"job": of_jobs, "swept": planned.swept, **process})
             if not here:
                 tell_workers(config, SWEEP, COMMAND, SWEEP_ID, PROJECT)
@@ -96,9 +105,29 @@ class SweepCallback(Callback):
         except Exception as error:  # Hydra would turn it into a warning and start the jobs
             raise SystemExit(explained(error)) from error
 
+    @classmethod
+    def run_race(cls, launch: Launch) -> None:
+        """Race the configurations of the sweep, and keep what came of it for the decision."""
+        if cls.race and cls.sweep:
+            cls.sweep = replace(cls.sweep, race=cls.race.run(launch))
+
     def on_job_end(self, config: DictConfig, job_return: JobReturn, **_: Any) -> None:
         """Free a job's configuration, which Hydra would keep until the sweep ends."""
         job_return.cfg = job_return.hydra_cfg = None
+
+
+def _race(config: DictConfig, planned: Plan) -> Race | None:
+    """The race between the jobs, if that is asked for. Raises `ConfigError` if they cannot race."""
+    if not config.hydra.sweeper._target_.endswith(".RaceSweeper"):
+        return None
+    from ragsweep.app.race import Race, Racer, RaceSettings
+    from ragsweep.experiment import Experiment
+
+    if len({job.items for job in planned.jobs}) > 1:
+        raise ConfigError("hydra/sweeper=race: found several datasets, or several ways to judge; expected one")
+    racers = [Racer(job.overrides, job.name, job.cutoff) for job in planned.jobs]
+    folder = Path(config.hydra.sweep.dir)
+    return Race.of(RaceSettings.of(config.hydra.sweeper), Experiment.of(planned.first), racers, folder / "race.json")
 
 
 def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned], swept: list[str]) -> OpenSweep:
@@ -166,7 +195,9 @@ def plan(config: DictConfig) -> Plan:
         raise ConfigError("hydra.sweep.dir: found what is not known before a sweep starts, expected a path") from error
     loader = sharing(GlobalHydra.instance().config_loader())
     typed = loader.parsed([*as_given(config.hydra.overrides.task), *SweepCallback.left])
-    if not config.hydra.sweeper._target_.endswith(".CheckedSweeper"):  # another one chooses its jobs as it goes
+    if not config.hydra.sweeper._target_.endswith(
+        (".CheckedSweeper", ".RaceSweeper")
+    ):  # another one chooses its jobs as it goes
         overrides = [*loader.parsed(_params(config.hydra.sweeper)), *typed]
         check_tracking(config)
         if SweepCallback.left:
@@ -314,7 +345,8 @@ def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[tuple[str
     for used in [*kept]:
         experiment = kept.pop(used) or built(used)  # a new one holds what it loads no longer than here
         name, values = name_and_settings(loader.parsed(used), swept)
-        job = Planned([*used], name, values, experiment.digest, experiment.config.tracking.experiment)
+        told = experiment.config.tracking.experiment, experiment.cutoff, experiment.items.digest
+        job = Planned([*used], name, values, experiment.digest, *told)
         planned.setdefault((job.digest, job.experiment), []).append(job)
         cutoffs.setdefault(experiment.task.cutoff, {})[experiment.cutoff] = None
     if len(cutoffs) > 1:

@@ -23,6 +23,7 @@ SAFE_BET = 0.97  # of the bet with which everything could be lost
 SAFE_BET_ON_QUESTIONS = 0.9
 PRIOR_VARIANCE = 0.05  # of the differences between two configurations, counted as one question
 LEAST_VARIANCE = 1e-4
+WITHDRAWN = -1
 ROUNDING = 1e-12  # of sums: what is smaller is 0
 
 
@@ -54,7 +55,8 @@ class QuestionRace:
         promise: Whether the best one is that of `these` questions, or of `new` ones of the same kind.
         margin: A configuration may also drop out if it is better than the leader, by at most this much.
         asked: How many questions have been observed.
-        left_at: After how many questions each configuration dropped out, shape [configurations]; 0 while it is in.
+        left_at: After how many questions each configuration dropped out, shape [configurations]; 0 while it is in, and
+            `WITHDRAWN` if it could not be measured.
     """
 
     configurations: int
@@ -79,13 +81,17 @@ class QuestionRace:
 
     @property
     def is_over(self) -> bool:
-        """Whether one configuration is left, or no question."""
-        return int(self.running.sum()) == 1 or self.asked == self.questions
+        """Whether at most one configuration is left, or no question."""
+        return int(self.running.sum()) <= 1 or self.asked == self.questions
 
     @property
     def leader(self) -> int:
         """The configuration in the race with the best mean; the first one of several."""
         return int(np.argmax(np.where(self.running, self._sums, -np.inf)))
+
+    def withdraw(self, configuration: int) -> None:
+        """Take a configuration out that cannot be measured."""
+        self.left_at[configuration] = WITHDRAWN
 
     def observe(self, values: Array) -> None:
         """Take the values of the next question in.

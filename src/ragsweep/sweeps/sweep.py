@@ -16,6 +16,7 @@ from ragsweep.statistics.intervals import Array, first_best
 from ragsweep.sweeps.configuration_names import own_words, short, short_names
 from ragsweep.sweeps.decision_settings import RECORDED, DecisionSettings
 from ragsweep.sweeps.outcome import BY_NAME, Outcome
+from ragsweep.sweeps.race import RaceRecord
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.task import LEAST_DEPTH
 
@@ -35,12 +36,14 @@ class Sweep:
         unfinished: Names of the runs that did not finish, with their status.
         settings: How the sweep is decided. Without a metric, the one recorded in the runs decides.
         baseline: Name of the baseline that was fixed beforehand; None for the usual one.
+        race: The race that dropped other configurations; None if there was none.
     """
 
     outcomes: Sequence[Outcome]
     unfinished: Mapping[str, str]
     settings: DecisionSettings = RECORDED
     baseline: str | None = None
+    race: RaceRecord | None = None
 
     @cached_property
     def by_dataset(self) -> list[Sweep]:

@@ -33,6 +33,7 @@ class Metric:
         binary: Whether every item has the value 0 or 1, so that the mean is a share of the items.
         wilson: Whether the 95 % interval of the mean is Wilson's, which only a binary metric can have. It is that of
             the bootstrap otherwise, which is empty where all items have the same value.
+        is_mean: Whether it is the mean of a value of each item, not an aggregate such as a calibration error.
         of_text: Whether text that is not relevant lowers it, so that systems may return different amounts of text.
     """
 
@@ -44,6 +45,7 @@ class Metric:
     high: Annotated[float, Field(exclude_if=isinf)] = inf
     binary: bool = False
     wilson: bool = False
+    is_mean: Annotated[bool, Field(exclude_if=bool)] = True
     of_text: bool = False
 
     @property

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ragsweep.core.errors import ConfigError
-from ragsweep.datasets import Dataset, DatasetFormat
+from ragsweep.datasets import Dataset, DatasetFormat, Query
 from ragsweep.retrieval import Names, PipelineRetriever, Ranker, Reranker, Retriever, Rewriter, Search
 from ragsweep.retrieval.kinds import Expander
 from ragsweep.retrieval.ranking_checks import expect_ranker
@@ -33,6 +35,16 @@ class Retrieval(NamedTuple):
     relevance_level: int
     store: Store
     is_measured: bool
+
+
+def groups_of(queries: Iterable[Query]) -> dict[str, str]:
+    """The ids of some queries, each with the name of its group, or its own id without one."""
+    return {query.query_id: query.query_id if query.group is None else query.group for query in queries}
+
+
+def some_queries(items: Dataset, ids: Collection[str]) -> Dataset:
+    """The dataset with the queries of these ids alone."""
+    return items.with_queries(np.flatnonzero([query.query_id in ids for query in items.queries]))
 
 
 STAGE_SETTINGS = ("ingest", "query", "reranker", "dynamic_k")  # settings of a task, besides its retriever

@@ -7,7 +7,7 @@ depend on the kind of items or on particular metrics.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -319,6 +319,17 @@ class Task(Component, ABC):
 
     def check(self, items: Any) -> None:
         """Raise an error for bad input; called before a run is recorded."""
+
+    def questions(self, items: Any) -> Mapping[str, str]:
+        """The ids of the items that it measures, each with the name of its group, or its own id without one.
+
+        A race measures some of them at a time. A task without this does not race.
+        """
+        raise ConfigError(f"hydra/sweeper=race: {kind_of(self)} does not measure some of its items alone")
+
+    def measure_some(self, items: Any, ids: Collection[str]) -> Measurement:
+        """Measure the items with these ids alone. Each gets the values that it has where all are measured."""
+        raise NotImplementedError
 
     def explain(self, items: Any, query: str, record: Record, width: int) -> Iterator[str]:
         """How one item got its values, line by line, for a terminal of `width` columns."""

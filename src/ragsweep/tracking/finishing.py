@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from ragsweep.core.terminal import counted, duration
 from ragsweep.report.markup import markdown
 from ragsweep.sweeps import AcrossDatasets, Decision, DecisionSettings, Sweep, decide_each
 from ragsweep.sweeps.decision_settings import RECORDED
+from ragsweep.sweeps.race import RaceRecord
 from ragsweep.tracking.address import (
     absolute,
     how_to_open,
@@ -60,6 +61,7 @@ class OpenSweep:
         planned: The names of its jobs; empty if they are not known.
         settings: How it will be decided. Without a metric, the one recorded in the runs decides.
         verbose: Whether to print the whole table at the end.
+        race: The race between its jobs; None if there was none.
     """
 
     job: Job
@@ -67,6 +69,7 @@ class OpenSweep:
     planned: Sequence[str]
     settings: DecisionSettings = RECORDED
     verbose: bool = False
+    race: RaceRecord | None = None
 
     @property
     def stop(self) -> Path:
@@ -83,7 +86,7 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     close_open(sweep.job, sweep.parent)
     stored = stored_runs(sweep.job, sweep.parent)
     results = collect(sweep.job, sweep.parent, sweep.planned, stored, sweep.settings)
-    decisions = decide_each(results)
+    decisions = decide_each(replace(results, race=sweep.race))
     across = AcrossDatasets(decisions, results.unfinished) if len(decisions) > 1 else None
     written = _written(sweep, decisions, across, _origin(sweep, results, stored))
     failed = failed or not written.whole or bool(results.unfinished)

@@ -20,7 +20,18 @@ from ragsweep.tracking.client import absolute_artifacts, reason
 from ragsweep.tracking.journal import KEY, LAST, OPEN, Journal, create_run, note_uploaded, refused
 from ragsweep.tracking.names import LONGEST_MLFLOW_NAME, json_tag, swept_metrics, tagged, tags_of
 from ragsweep.tracking.process import described, is_alive, is_gone
-from ragsweep.tracking.tracked_job import DIGEST, JOINED, NUMBER, PARENT, PROCESS, RUN_SCHEMA, SCHEMA, Job, is_measured
+from ragsweep.tracking.tracked_job import (
+    DIGEST,
+    JOINED,
+    NUMBER,
+    PARENT,
+    PROCESS,
+    RACE,
+    RUN_SCHEMA,
+    SCHEMA,
+    Job,
+    is_measured,
+)
 from ragsweep.tracking.tracking_store import (
     UNREACHABLE,
     existing_store,
@@ -191,9 +202,10 @@ def finished_before(job: Job) -> Mapping[str, float] | None:
     with suppress(TrackingError, *UNREACHABLE):
         client, experiment_id = open_configured(job.tracking)
         finished = client.search_runs([experiment_id], _finished_with(str(job.digest)), order_by=[LATEST])
-        measured: list[Run] = [run for run in finished if is_measured(run)]
+        measured: list[Run] = [run for run in finished if run.data.tags.get(RACE) == job.race]
+        measured = measured if job.race else [run for run in measured if is_measured(run)]
         own = [run for run in measured if run.data.tags.get(PARENT) == job.parent_run_id]
-        others = [run for run in measured if run not in own] if job.tracking.resume else []
+        others = [run for run in measured if run not in own] if job.tracking.resume and not job.race else []
         run = next((run for run in own if run.data.tags.get(NUMBER) == str(job.number)), next(iter(others), None))
         if run is None:
             return None

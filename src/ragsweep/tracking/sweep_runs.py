@@ -20,7 +20,7 @@ from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, with_own_columns
 from ragsweep.tracking.journal import Journal, journals_below
 from ragsweep.tracking.names import tagged
 from ragsweep.tracking.stored_run import StoredRun, Swept, swept_values
-from ragsweep.tracking.tracked_job import JOINED, NUMBER, PARENT, Job
+from ragsweep.tracking.tracked_job import JOINED, NUMBER, PARENT, RACE, Job
 from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured, reading, search
 
 LONGEST_JOB_NUMBER = 9  # digits of a job's number
@@ -64,7 +64,8 @@ def sweep_runs(client: MlflowClient, parent_run_id: str | None) -> Iterator[Stor
 
 def runs_of_jobs(client: MlflowClient, parent_run_id: str) -> list[StoredRun]:
     """The runs of a sweep, one per job, the finished one if there is one, in their order. No two have the same name."""
-    return _one_per_job(told_apart(list(sweep_runs(client, parent_run_id))))
+    runs = _one_per_job(told_apart(list(sweep_runs(client, parent_run_id))))
+    return [run for run in runs if RACE not in run.tags]
 
 
 def finished_runs(client: MlflowClient, parent_run_id: str) -> list[StoredRun]:
@@ -191,7 +192,7 @@ def collect(
             jobs.setdefault(number, StoredRun(name, "", absent, sweep.folder, number))
     outcomes = []
     unfinished = {}
-    for job in told_apart([jobs[number] for number in sorted(jobs)]):
+    for job in told_apart([jobs[number] for number in sorted(jobs) if RACE not in jobs[number].tags]):
         if job.status != "FINISHED":
             unfinished[job.name] = job.status
             continue

@@ -32,13 +32,14 @@ PARENT = "mlflow.parentRunId"
 PROCESS = "process"  # tag: which process the run belongs to
 DECIDED = "sweep.decided"  # tag: marks the parent run of a sweep whose metrics are those of the decision
 HEADLINE = "best.headline"  # tag of a parent run: the headline of its decision
+RACE = "race"  # tag of a run that dropped out of a race: after how many questions
 SCHEMA, RUN_SCHEMA = "schema", "1"  # tag: which form a run's record has
 SWEPT = "sweep.values"  # tag: the swept settings of a run with their values, as JSON
 
 
 def is_measured(run: Run) -> bool:
-    """Whether a run has measured something itself; the parent run of a sweep has metrics, too."""
-    return bool(run.data.metrics) and DECIDED not in run.data.tags
+    """Whether a run has measured all questions itself; the parent run of a sweep has metrics, too."""
+    return bool(run.data.metrics) and not {DECIDED, RACE} & run.data.tags.keys()
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class Job:
         may_resume: Whether to look for an earlier run of this job.
         reproduces: The run that this one reproduces.
         measured: The metrics. The first is the one that decides.
+        race: That it dropped out of a race, and after how many questions; None if it did not.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Job:
     may_resume: bool = False
     reproduces: str | None = None
     measured: Sequence[Metric] = ()
+    race: str | None = None
 
     @property
     def tags(self) -> dict[str, str]:
@@ -99,6 +102,7 @@ class Job:
             tags[MEASURED] = json_tag({metric.name: metric.title for metric in self.measured})
             tags |= {} if self.measured[0].higher_is_better else {LOWER_IS_BETTER: "true"}
         optional = {DIGEST: self.digest, NUMBER: self.number, PARENT: self.parent_run_id, "reproduces": self.reproduces}
+        optional[RACE] = self.race
         return tags | {name: str(value) for name, value in optional.items() if value is not None}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,7 +23,7 @@ from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.coverage import say_left_out, unanswerable
 from ragsweep.tasks.ranking.nothing_found import check_found
 from ragsweep.tasks.ranking.ranking_explanation import find
-from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_ingest, in_stages, search_of
+from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_ingest, groups_of, in_stages, search_of, some_queries
 from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record, Task
 from ragsweep_answers.answering import Answer, Answerer, Question, answer, ask_apart
 from ragsweep_answers.measuring import answer_charts as charts
@@ -159,6 +159,17 @@ class AnswersTask(Task):
         """For checks of a run."""
         retriever = self.retriever if self._retrieves else None
         return Retrieval(self.dataset, retriever, retriever, self._level, self.store, is_measured=False)
+
+    def questions(self, items: Dataset) -> Mapping[str, str]:
+        """The cases that have an answer, with their groups."""
+        if self._source == "placebo":
+            raise ConfigError("hydra/sweeper=race: evidence=placebo is that of another question, so it does not race")
+        return groups_of(with_answer(items)[0].queries)
+
+    def measure_some(self, items: Dataset, ids: Collection[str]) -> Measurement:
+        """Measure these cases alone, without controls."""
+        alone = replace(self, evaluation=replace(self.evaluation, controls=()))
+        return alone.measure(some_queries(items, ids))
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, answer and measure."""

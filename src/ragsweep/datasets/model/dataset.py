@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -190,6 +190,21 @@ class Dataset:
             left_out=collection.left_out,
             reading=collection.reading,
             further_units=np.array([(row, positions[key]) for row, key in further], dtype=np.int64).reshape(-1, 2),
+        )
+
+    def with_queries(self, rows: Indices) -> Dataset:
+        """The same corpus with some of the queries, at these positions in ascending order."""
+        judged = np.isin(self.qrels.query, rows)
+        ids = {self.queries[row].query_id for row in rows}
+        return replace(
+            self,
+            digest=digest([self.digest, sorted(ids)]),
+            queries=tuple(self.queries[row] for row in rows),
+            cases=tuple(self.cases[row] for row in rows) if self.cases else (),
+            references=tuple(reference for reference in self.references if reference.query_id in ids),
+            qrels=Qrels(
+                np.searchsorted(rows, self.qrels.query[judged]), self.qrels.unit[judged], self.qrels.grade[judged]
+            ),
         )
 
     @cached_property

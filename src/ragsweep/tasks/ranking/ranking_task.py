@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -37,7 +37,7 @@ from ragsweep.tasks.ranking.shown import Measuring, Shown, check_returns, depth_
 from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unread_texts import unread_texts
 from ragsweep.tasks.run_check import Checked
-from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_ingest, in_stages, search_of
+from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_ingest, groups_of, in_stages, search_of, some_queries
 from ragsweep.tasks.systems.own_passages import Returned, needs_nothing, returned
 from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record, Score, Task
 
@@ -144,6 +144,15 @@ class RankingTask(Task):
         """For checks of a run."""
         level = self.evaluation.relevance_level
         return Retrieval(self.dataset, self.retriever, self._staged, level, self.store, is_measured=True)
+
+    def questions(self, items: Dataset) -> Mapping[str, str]:
+        """The queries that have judgments, with their groups."""
+        judged = {*items.qrels.query.tolist()} | {reference.query_id for reference in items.references}
+        return groups_of([query for row, query in enumerate(items.queries) if {row, query.query_id} & judged])
+
+    def measure_some(self, items: Dataset, ids: Collection[str]) -> Measurement:
+        """Measure these queries alone."""
+        return self.measure(some_queries(items, ids))
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, judge and measure."""

@@ -18,7 +18,7 @@ from ragsweep_answers.measuring.measures import calibration
 from ragsweep_answers.measuring.measures.calibration import BrierParts, ReliabilityCurve, gaps_by_bin
 
 BRIER = Metric("brier", "Brier score", higher_is_better=False, low=0, high=1)
-ECE = Metric("ece", "Calibration error", higher_is_better=False, low=0, high=1)
+ECE = Metric("ece", "Calibration error", higher_is_better=False, low=0, high=1, is_mean=False)
 
 KNOWN_BRIER = Metric(
     "confidence/brier_with_confidence", "Brier score of answers with a confidence", "", False, low=0, high=1
