@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isinf
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ from hydra.core.utils import JobReturn, JobStatus
 from omegaconf import DictConfig
 
 from ragsweep import tracking
-from ragsweep.config.annotations import signature_of
+from ragsweep.config.annotations import expected
 from ragsweep.config.run_settings import DEFAULT_SEED
 from ragsweep.core.errors import ConfigError, NothingFoundError
 from ragsweep.core.limits import Between
@@ -40,8 +40,7 @@ STAGE = "race"  # of the store
 Launch = Callable[[Sequence[Sequence[str]]], Sequence[JobReturn]]
 
 
-@dataclass(frozen=True)
-class RaceSettings:
+class RaceSettings(NamedTuple):
     """The settings of `hydra/sweeper=race`; see `QuestionRace`.
 
     Attributes:
@@ -56,11 +55,10 @@ class RaceSettings:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> RaceSettings:
         """Check settings. Raises `ConfigError` for a wrong value."""
-        parameters = signature_of(cls).parameters
-        for name, parameter in parameters.items():
-            if words := parameter.expected(given[name]):
+        for name, hint in get_type_hints(cls, include_extras=True).items():
+            if words := expected(hint, given[name]):
                 raise ConfigError(f"hydra.sweeper.{name}: found {given[name]!r}, expected {words}")
-        return cls(**{name: given[name] for name in parameters})
+        return cls(*(given[name] for name in cls._fields))
 
 
 class Work(NamedTuple):
@@ -144,6 +142,7 @@ class Race:
                 self._observe(race, places, block)
             self._say(races, start == 0)
         dropped = {places[member] for race, places in races for member in np.flatnonzero(race.left_at > 0)}
+        dropped = {place for place in dropped if len(self._values[place]) < self.questions}
         self._write({"dropped": {str(place): self._values[place] for place in dropped}, "questions": self._ids})
         left = [
             DroppedOut(racer.name, racer.cutoff, len(self._values[place]), float(np.mean(self._values[place])))
@@ -224,18 +223,15 @@ def work_of(file: Path, number: int) -> Work | None:
 
 def do(work: Work, config: DictConfig, job: tracking.Job) -> Any:
     """Do what `work_of` says, in the job's process."""
-    what, questions, values = work
-    with tracking.failures(job):
-        experiment = planned(config, job)
-    if what == "dropped":
-        return record_dropped(experiment, job, questions, values)
-    with tracking.failures(job):
-        experiment.check_keys()
-    return measure_some(experiment, questions)
+    experiment = planned(config, job)
+    if work.what == "dropped":
+        return record_dropped(experiment, job, work)
+    experiment.check_keys()
+    return measure_some(experiment, work.questions)
 
 
 def measure_some(experiment: Experiment, questions: Sequence[str]) -> dict[str, Any]:
-    """The values of the deciding metric for some questions, and the seconds that this took. Both are kept in the store."""
+    """The values of the deciding metric for some questions, and the seconds that this took: kept in the store."""
 
     def measured() -> Arrays:
         begun = time.perf_counter()
@@ -251,10 +247,9 @@ def measure_some(experiment: Experiment, questions: Sequence[str]) -> dict[str, 
     return {"values": kept["values"].tolist(), "seconds": float(kept["seconds"][0])}
 
 
-def record_dropped(
-    experiment: Experiment, job: tracking.Job, questions: Sequence[str], values: Sequence[float]
-) -> None:
+def record_dropped(experiment: Experiment, job: tracking.Job, work: Work) -> None:
     """Record a configuration that dropped out, under names of its own: its mean is over fewer questions."""
+    questions, values = work.questions, work.values
     race = f"dropped after {len(values)} of {counted(len(questions), 'question')}"
     job = replace(job, digest=experiment.digest, measured=experiment.measured, race=race)
     if tracking.finished_before(job) is None:
