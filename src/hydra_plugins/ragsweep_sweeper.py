@@ -55,17 +55,9 @@ class CheckedSweeper(Sweeper):
 class RaceSweeper(CheckedSweeper):
     """Drops configurations that are shown not to be the best; the others run like the jobs of any sweep."""
 
-    def __init__(
-        self,
-        params: Mapping[str, str] | None = None,
-        zip: Sequence[str] = (),
-        block: int = 16,
-        level: float = 0.05,
-        promise: str = "these",
-        margin: float = 0,
-    ) -> None:
+    def __init__(self, **settings: Any) -> None:
         """Take what Hydra passes on; the plan has read it from the configuration."""
-        super().__init__(params, zip)
+        super().__init__()
 
     def prepare(self) -> None:
         """Race. The jobs of those that drop out record that."""

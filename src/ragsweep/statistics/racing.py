@@ -77,7 +77,8 @@ class QuestionRace:
     @property
     def running(self) -> npt.NDArray[np.bool_]:
         """Which configurations are in the race, shape [configurations]."""
-        return self.left_at == 0
+        running: npt.NDArray[np.bool_] = self.left_at == 0
+        return running
 
     @property
     def is_over(self) -> bool:
