@@ -139,7 +139,7 @@ class Race:
             block = self.order[start : start + self.settings.block]
             self._ask(asked, [question for group in block for question in group], launch)
             for race, places in open_races:
-                self._observe(race, places, block)
+                self._observe(race, places, block, sum(map(len, self.order[:start])))
             self._say(races, start == 0)
         dropped = {places[member] for race, places in races for member in np.flatnonzero(race.left_at > 0)}
         dropped = {place for place in dropped if len(self._values[place]) < self.questions}
@@ -177,14 +177,12 @@ class Race:
                 self._values[place] += answer["values"]
                 self._seconds.append(answer["seconds"] / len(questions))
 
-    def _observe(self, race: QuestionRace, places: Sequence[int], block: Sequence[Sequence[str]]) -> None:
-        """Let a race see the values of a block, a group at a time."""
-        number = sum(map(len, block))
-        before = max(len(self._values[place]) for place in places) - number
+    def _observe(self, race: QuestionRace, places: Sequence[int], block: Sequence[Sequence[str]], before: int) -> None:
+        """Let a race see the values of a block, a group at a time; so many questions were asked `before`."""
+        ends = (before + np.cumsum([len(group) for group in block])).tolist()
         for member, place in enumerate(places):
-            if race.left_at[member] == 0 and len(self._values[place]) < before + number:
+            if race.running[member] and len(self._values[place]) < ends[-1]:
                 race.withdraw(member)
-        ends = before + np.cumsum([len(group) for group in block])
         for start, end in zip([before, *ends], ends, strict=False):
             sums = [self._scaled(self._values[place][start:end]).sum() for place in places]
             if not race.is_over:

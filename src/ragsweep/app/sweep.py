@@ -7,26 +7,31 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice, product
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.types import Override, OverrideType
 from hydra.core.utils import JobReturn
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
-from ragsweep.app.job import COMMAND, SWEEP, check_tracking, name_and_settings
+from ragsweep.app.job import COMMAND, SWEEP, as_given, check_tracking, command_of, name_and_settings
 from ragsweep.app.messages import explained, settings_in, unknown_setting
-from ragsweep.app.workers import check_launcher, tell_workers
-from ragsweep.config.composing import SharingLoader
+from ragsweep.app.workers import check_launcher, end_workers, tell_workers
+from ragsweep.config.composing import SharingLoader, sharing
 from ragsweep.config.groups import name_unused, unused_groups
+from ragsweep.core.digest import digest, shortened_with_digest
 from ragsweep.core.drawing import start_drawing
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.progress import progress
-from ragsweep.core.project import PROJECT, SWEEP_ID, sweep_id
-from ragsweep.core.terminal import counted
+from ragsweep.core.project import PROJECT, SWEEP_ID, project, sweep_id
+from ragsweep.core.terminal import VERBOSE, counted
 from ragsweep.tracking.address import check_places
 
 if TYPE_CHECKING:
@@ -114,6 +119,83 @@ class SweepCallback(Callback):
 
 def _race(config: DictConfig, planned: Plan) -> Race | None:
     """The race between the jobs, if that is asked for. Raises `ConfigError` if they cannot race."""
+    if not config.hydra.sweeper._target_.endswith(".RaceSweeper"):
+        return None
+    from ragsweep.app.race import Race, Racer, RaceSettings
+    from ragsweep.experiment import Experiment
+
+    if len({job.items for job in planned.jobs}) > 1:
+        raise ConfigError("hydra/sweeper=race: found several datasets, or several ways to judge; expected one")
+    racers = [Racer(job.overrides, job.name, job.cutoff) for job in planned.jobs]
+    folder = Path(config.hydra.sweep.dir)
+    return Race.of(RaceSettings.of(config.hydra.sweeper), Experiment.of(planned.first), racers, folder / "race.json")
+
+
+def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned], swept: list[str]) -> OpenSweep:
+    from ragsweep import tracking
+    from ragsweep.sweeps.configuration_names import as_text, short_names
+    from ragsweep.sweeps.decision_settings import decision_of
+    from ragsweep.tracking.names import LONGEST_EXPERIMENT_NAME
+
+    try:
+        Path(config.hydra.sweep.dir).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"hydra.sweep.dir: {config.hydra.sweep.dir} cannot be made ({error.strerror})") from error
+    typed = [*as_given(config.hydra.overrides.task), *SweepCallback.left]
+    of_hydra = [line for line in as_given(config.hydra.overrides.hydra) if line != "hydra.mode=MULTIRUN"]
+    store = first.tracking
+    OmegaConf.resolve(store)
+    if len(experiments := list(dict.fromkeys(job.experiment for job in planned))) > 1:
+        store.experiment = shortened_with_digest(" + ".join(experiments), LONGEST_EXPERIMENT_NAME)
+    job = tracking.Job(
+        name=f"sweep {' '.join(short_names(swept)) or sweep_id()}",
+        folder=Path(config.hydra.sweep.dir) / "summary",
+        overrides=typed,
+        command=command_of(["-m", *typed, *of_hydra], store),
+        swept={},
+        sweep_id=sweep_id(),
+        parent_run_id=None,
+        tracking=store,
+        digest=digest([[job.name, job.digest] for job in planned]) if planned else None,
+    )
+    tracking.close_orphans(store)
+    if store.resume and (uploaded := tracking.push(project() / "outputs", store.uri, store.artifacts).uploaded):
+        print(f"uploaded {counted(uploaded, 'run')} that waited in outputs/")
+    with tracking.earlier_start(job) if store.resume and planned else nullcontext() as earlier:
+        if earlier:
+            job = replace(job, sweep_id=earlier.data.tags["sweep.id"])
+        parent = tracking.open_run(job, continued=earlier)
+        values = {name: [as_text(one.swept[name]) for one in planned if name in one.swept] for name in swept}
+        parent.log({name: ",".join(dict.fromkeys(texts)) for name, texts in values.items() if planned}, {})
+        names = [one.name for one in planned]
+        sweep = tracking.OpenSweep(job, parent, names, decision_of(first), VERBOSE in os.environ)
+    sweep.stop.unlink(missing_ok=True)
+    return sweep
+
+
+def end_killed(sweep: OpenSweep) -> None:
+    """End the workers of an interrupted sweep, and close the runs that they leave open."""
+    from ragsweep import tracking
+
+    end_workers()
+    sweep.parent.close("KILLED")
+    tracking.close_open(sweep.job, sweep.parent)
+    finished = f"{tracking.finished_here(sweep.job)} of {len(sweep.planned) or 'some'} jobs had finished"
+    print(f"{finished}; the same command with tracking.resume=true goes on from there", file=sys.stderr)
+    tracking.say_what_waits(sweep)
+
+
+def plan(config: DictConfig) -> Plan:
+    """List the jobs of a sweep and check them all. Raises `ConfigError` before anything is recorded.
+
+    Every configuration is measured once, and a setting applies to those that have it.
+    """
+    try:
+        str(config.hydra.sweep.dir)
+    except OmegaConfBaseException as error:
+        raise ConfigError("hydra.sweep.dir: found what is not known before a sweep starts, expected a path") from error
+    loader = sharing(GlobalHydra.instance().config_loader())
+    typed = loader.parsed([*as_given(config.hydra.overrides.task), *SweepCallback.left])
     if not config.hydra.sweeper._target_.endswith(OUR_SWEEPERS):  # another one chooses its jobs as it goes
         overrides = [*loader.parsed(_params(config.hydra.sweeper)), *typed]
         check_tracking(config)
