@@ -10,6 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import isinf
 from pathlib import Path
@@ -27,6 +28,7 @@ from ragsweep.config.run_settings import DEFAULT_SEED
 from ragsweep.core.errors import ConfigError, NothingFoundError
 from ragsweep.core.limits import Between
 from ragsweep.core.terminal import counted, duration
+from ragsweep.core.timing import without_timing
 from ragsweep.experiment import Experiment, planned
 from ragsweep.statistics.intervals import LEVEL, Array
 from ragsweep.statistics.racing import Promise, QuestionRace
@@ -266,7 +268,9 @@ def record_dropped(experiment: Experiment, job: tracking.Job, work: Work) -> Non
 
 
 def _values_of(experiment: Experiment, questions: Sequence[str]) -> Array:
-    measurement = experiment.task.measure_some(experiment.items, {*questions})
+    alone = len(questions) < len(experiment.task.questions(experiment.items))
+    with without_timing() if alone else nullcontext():  # what is timed is kept for all questions
+        measurement = experiment.task.measure_some(experiment.items, {*questions})
     score = next(score for score in measurement.scores if score.metric.name == experiment.decide_by)
     values = dict(zip(measurement.items["query_id"], () if score.per_item is None else score.per_item, strict=False))
     if values.keys() != {*questions}:
