@@ -82,7 +82,7 @@ def job(config: DictConfig) -> Any:
             tracking.check_uri(config.tracking.uri, config.tracking.artifacts)
             tracking.close_orphans(config.tracking)
         if in_sweep and in_sweep["race"]:
-            from ragsweep.app import race
+            from ragsweep import race
 
             if (work := race.work_of(Path(in_sweep["race"]), about.job.num)) is not None:
                 return race.do(work, config, tracked)

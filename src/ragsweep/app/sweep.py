@@ -35,7 +35,7 @@ from ragsweep.core.terminal import VERBOSE, counted
 from ragsweep.tracking.address import check_places
 
 if TYPE_CHECKING:
-    from ragsweep.app.race import Launch, Race
+    from ragsweep.race import Launch, Race
     from ragsweep.tracking import OpenSweep
 
 OUR_SWEEPERS = (".CheckedSweeper", ".RaceSweeper")
@@ -121,7 +121,7 @@ def _race(config: DictConfig, planned: Plan) -> Race | None:
     """The race between the jobs, if that is asked for. Raises `ConfigError` if they cannot race."""
     if not config.hydra.sweeper._target_.endswith(".RaceSweeper"):
         return None
-    from ragsweep.app.race import Race, Racer, RaceSettings
+    from ragsweep.race import Race, Racer, RaceSettings
     from ragsweep.experiment import Experiment
 
     if len({job.items for job in planned.jobs}) > 1:

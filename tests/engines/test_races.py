@@ -1,0 +1,75 @@
+"""A race between settings of a system that runs elsewhere: each question is paid for once, or never."""
+
+import json
+
+import pandas as pd
+import pytest
+
+QUESTIONS = 80
+SYSTEM = '''
+"""Finds the document of a question the more often the better it is, and notes what it is asked."""
+from pathlib import Path
+
+import numpy as np
+
+
+def build(quality):
+    def search(query):
+        with Path("asked.txt").open("a") as file:
+            file.write(f"{quality} {query}\\n")
+        number = int(query.split()[1])
+        luck = np.random.default_rng(number).random()
+        return [{"id": f"d{number if luck < quality else (number + 1) % 80}"}]
+
+    return search
+'''
+
+
+@pytest.fixture
+def race(application):
+    """A project with a system of its own, and a dataset for it; the arguments of a race between its settings."""
+    home = application.home
+    (home / "system.py").write_text(SYSTEM)
+    (home / "beir/qrels").mkdir(parents=True)
+    rows = {"corpus": ("d", "text"), "queries": ("q", "question")}
+    for name, (letter, text) in rows.items():
+        lines = [json.dumps({"_id": f"{letter}{n}", "title": "", "text": f"{text} {n}"}) for n in range(QUESTIONS)]
+        (home / f"beir/{name}.jsonl").write_text("\n".join(lines))
+    lines = [f"q{number}\td{number}\t1" for number in range(QUESTIONS)]
+    (home / "beir/qrels/test.tsv").write_text("\n".join(["query-id\tcorpus-id\tscore", *lines]))
+    asked = ["retriever=callable", "retriever.call=system:build", "decision.metric=mrr", f"store.path={home}/store"]
+    swept = "+retriever.settings.quality=0.1,0.2,0.8,0.9"
+    return ["-m", "hydra/sweeper=race", "dataset=beir", f"dataset.path={home}/beir", *asked, swept]
+
+
+def questions_of(application):
+    """How many different questions each quality was asked; none was asked twice."""
+    lines = (application.home / "asked.txt").read_text().splitlines()
+    assert len({*lines}) == len(lines)
+    return pd.Series([line.split()[0] for line in lines]).value_counts().to_dict()
+
+
+def test_losers_are_asked_few_questions_and_the_others_each_question_once(application, race):
+    process = application.in_new_interpreter("run", *race, "k=1,3", project=application.home)
+    assert process.returncode == 0, process.stderr
+    asked = questions_of(application)
+    assert asked["0.9"] == QUESTIONS
+    assert asked["0.1"] == asked["0.2"] < QUESTIONS / 2
+    [parent] = application.parents()
+    record = json.loads((application.artifacts(parent) / "decision.json").read_text())
+    assert record["race"]["of"] == 8 * QUESTIONS
+    assert record["race"]["evaluations"] == 2 * sum(asked.values())
+    dropped = {run.info.run_name: run for run in application.children() if "race" in run.data.tags}
+    assert dropped.keys() == {run["name"] for run in record["race"]["dropped"]}
+    assert not {row["name"] for row in record["rows"]} & dropped.keys()
+    assert len(record["rows"]) + len(dropped) == len(application.children()) == 8
+    for run in dropped.values():
+        number = asked[run.data.params["retriever.settings.quality"]]
+        assert run.info.status == "FINISHED"
+        assert run.data.tags["race"] == f"dropped after {number} of {QUESTIONS} questions"
+        assert {*run.data.metrics} == {"race/mrr", "race/questions"}
+        assert len(pd.read_csv(application.artifacts(run) / "results/race.csv")) == number
+
+
+def test_a_killed_race_goes_on_with_the_same_questions_and_drops_the_same(application, race, tmp_path):
+    """It is killed at whatever it prints first; nothing is asked twice, and the end is that of a race in one piece."""
