@@ -215,13 +215,13 @@ def test_a_certified_confidence_is_promised_in_the_words_of_answers(measured):
         run("model", measured(SURE, UNSURE)), settings=replace(SETTINGS, target={"false_answer_rate": 0.05})
     )
     found = decision.threshold
-    assert found.certificate.shown
-    assert 0.58 < found.certificate.threshold <= 0.6
-    assert (found.hits, found.kept) == (0.6, 0.6)
+    assert found.shown
+    assert 0.58 < found.threshold <= 0.6
+    assert (found.hits, found.hits_kept) == (0.6, 0.6)
     [claim] = [claim for claim in claims_of(decision) if claim.name == "threshold"]
-    assert claim.numbers["threshold"] == found.certificate.threshold
-    assert f"Below a confidence of {found.certificate.threshold} give no answer: at most 5 %" in claim.sentence
-    strict = measured(SURE, UNSURE, confidence_threshold=found.certificate.threshold).values
+    assert claim.numbers["threshold"] == found.threshold
+    assert f"Below a confidence of {found.threshold} give no answer: at most 5 %" in claim.sentence
+    strict = measured(SURE, UNSURE, confidence_threshold=found.threshold).values
     assert (strict["false_answer_rate"], strict["accuracy"]) == (0, 0.6)
 
 
@@ -229,8 +229,8 @@ def test_answers_without_a_confidence_have_no_threshold_that_lets_them_pass(meas
     """They are answers all the same: that no threshold is needed would be false."""
     promise = replace(SETTINGS, target={"false_answer_rate": 0.05})
     found = decided(run("model", measured(["A -"] * 20, ["A -"] * 60)), settings=promise).threshold
-    assert found.certificate.threshold > 0
-    assert found.kept == 0
+    assert found.threshold > 0
+    assert found.hits_kept == 0
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_the_choice_depends_on_answers_that_could_not_be_read_where_they_decide_
     assert record["not_shipped"] == "unread answers"
     assert not record["headline"][0].startswith("Ship")
     numbers = {claim["name"]: claim["numbers"] for claim in record["claims"]}["unread_answers"]
-    assert (numbers["counts"], numbers["queries"]) == ({"model silent": 80, "model steady": 0}, 200)
+    assert numbers["counts"] == {"model silent": 80, "model steady": 0}
     assert [way["counted_as"] for way in numbers["otherwise"]] == WAYS
     assert (numbers["otherwise"][-1]["best"], numbers["otherwise"][-1]["replaces"]) == ("model silent", True)
     assert record["choice"]["unread"] == 0
@@ -188,7 +188,7 @@ def test_worse_than_guessing_is_not_said_of_what_could_not_be_read(unread, worse
 def test_lost_fields_are_counted_for_each_configuration():
     good, bad = run("a", *drawn(0.8, 60)), run("b", *drawn(0.3, 60, seed=1))
     decision = decided(run("a", *drawn(0.8, 60), lost=42 / 60), bad)
-    assert claimed(decision, "lost_fields") == {"counts": {"model a": 42}, "queries": 60}
+    assert claimed(decision, "lost_fields") == {"counts": {"model a": 42}}
     assert claimed(decided(good, bad), "lost_fields") is None
 
 

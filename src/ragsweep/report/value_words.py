@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 from ragsweep.core.style import INTERVALS, is_number
 from ragsweep.core.terminal import counted
 from ragsweep.sweeps import Choice, Outcome, Sweep
 
 NAMES_LISTED = 5  # of configurations
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 def queries_in_words(sweep: Sweep) -> str:
@@ -102,6 +104,19 @@ def ranges(values: Sequence[float], chosen: Sequence[float]) -> str:
     ]
     named = [[f"{run[0]:g} to {run[-1]:g}"] if len(run) > 2 else [f"{value:g}" for value in run] for run in runs]
     return " or ".join(name for names in named for name in names)
+
+
+def labels_of(sweep: Sweep, runs: Iterable[Outcome]) -> list[str]:
+    """The labels of some runs, each once."""
+    return [*dict.fromkeys(map(sweep.label, runs))]
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """The second ones of some pairs by the first one, in their order."""
+    groups: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def joined(names: Sequence[str]) -> str:

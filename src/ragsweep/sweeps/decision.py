@@ -103,6 +103,11 @@ class Decision:
         return cutoffs if self.headline.cutoff in cutoffs else [self.headline.cutoff]
 
     @property
+    def allowed(self) -> list[Outcome]:
+        """The runs that meet the requirements, at every cutoff; all of a cutoff if none does there."""
+        return [run for choice in self.choices.values() for run in choice.allowed.outcomes]
+
+    @property
     def named(self) -> Outcome:
         """The configuration to take at the cutoff of the headline."""
         return self.headline.named
