@@ -50,6 +50,17 @@ def rough(number: float) -> str:
     return f"{float(f'{number:.2g}'):,.10g}"
 
 
+def number(sweep: Sweep, name: str, value: float | None) -> str:
+    """A metric with three decimals, a cost with three significant digits and its unit."""
+    if value is None:
+        return ""
+    metric = sweep.metric_info[name]
+    if not metric.unit:
+        return f"{value:.3f}"
+    digits = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return digits if metric.unit.casefold() == metric.title.casefold() else f"{digits} {metric.unit}"
+
+
 def measured_with(sweep: Sweep, run: Outcome) -> dict[str, Any]:
     """The deciding metric of a configuration, as the numbers of a claim; its interval in words."""
     value = sweep.statistic(run, sweep.decided_by)
