@@ -9,6 +9,7 @@ from outcomes import FACTS, SETTINGS, alpha_k, claims, decided, of_scores, over_
 
 from ragsweep.report.claims import veto_of
 from ragsweep.report.record import as_record
+from ragsweep.report.rows import summary_of
 from ragsweep.statistics import compare_with_best, shown_to_beat
 from ragsweep.statistics.repeats import components
 from ragsweep.sweeps import CostFront, Sweep, decide
@@ -79,7 +80,7 @@ def test_what_does_not_meet_a_requirement_is_not_tested(decision):
     found = decided(*runs, settings=replace(SETTINGS, require={"latency/mean_ms": 50}))
     assert found.named.name == "alpha=0.5 k=5"
     assert [outcome.name for outcome in found.headline.allowed.outcomes] == ["alpha=0.5 k=5", "alpha=1 k=5"]
-    left_out = found.summary_statistics.set_index("name").loc["alpha=0.7 k=5"]
+    left_out = summary_of(found).set_index("name").loc["alpha=0.7 k=5"]
     assert np.isnan(left_out["p_vs_best"])
     assert not left_out["tied_with_best"]
 
