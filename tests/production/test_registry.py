@@ -24,7 +24,6 @@ from servers import free_port
 import ragsweep
 from ragsweep import tracking
 from ragsweep.core.errors import ConfigError, RagsweepError
-from ragsweep.production import serving
 from ragsweep.report.markup import markdown
 from ragsweep.tracking.address import check_model_name, model_address
 from ragsweep.tracking.client import Client
@@ -100,15 +99,6 @@ def test_a_model_answers_as_the_retriever_does(files, found):
     assert model.predict([{"query": QUESTIONS[0]}]) == [found[0][:3]]
     with pytest.raises(MlflowException, match=r"^k: found 0"):
         model.predict(pd.DataFrame({"query": QUESTIONS}), params={"k": 0})
-
-
-def test_settings_come_from_whoever_starts_the_server(files, monkeypatch):
-    data = pd.DataFrame({"query": QUESTIONS})
-    usual = serving._load_pyfunc(files / "data" / "retriever").predict(data)
-    monkeypatch.setenv(serving.SETTINGS, "retriever.k1=0.1 k=1")
-    other = serving._load_pyfunc(files / "data" / "retriever").predict(data)
-    assert [len(hits) for hits in other] == [1, 1]
-    assert other[0][0]["score"] != usual[0][0]["score"]
 
 
 @pytest.mark.server
@@ -206,13 +196,6 @@ def test_what_cannot_be_promoted_is_one_line(candidate, baseline, message, other
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     assert message in done.stderr
     assert str(client.get_registered_model("other").aliases["stable"]) == "1"
-
-
-@pytest.mark.parametrize("given", [[], ["0" * 32, "--candidate", "0" * 32]])
-def test_a_gate_has_one_candidate(given, application):
-    done = application.script_here("gate", *given, "--baseline", "0" * 32, *GATE)
-    assert done.returncode == 2
-    assert f"found {2 if given else 0} candidates" in done.stderr
 
 
 def test_what_the_registry_lacks_is_named(store, runs):

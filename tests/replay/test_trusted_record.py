@@ -121,12 +121,35 @@ HOSTILE = {
     "a home": ("dataset.queries", "~/secrets.json"),
     "a model elsewhere": ("encoder.model", "/tmp/model"),
     "a model elsewhere, inside the retriever": ("retriever.dense.encoder.model", "/tmp/model"),
+    "a model of a package": ("encoder.model", "wordllama"),
+    "a model of the hub": ("encoder.model", "evil/model"),
+    "a model of the hub without a group": ("encoder.model", "evil"),
+    "a model of the hub, inside the retriever": ("retriever.dense.encoder.model", "evil/model"),
+    "a model inside the project": ("encoder.model", "mlruns/artifacts/evil"),
+    "arguments by position": ("retriever._args_", [1]),
+    "a partial retriever": ("retriever._partial_", True),
+    "another conversion": ("retriever._convert_", "object"),
+    "nodes that are not built": ("retriever._recursive_", False),
+    "a metric that is called at once": ("evaluation.metrics.f1._partial_", False),
+    "a function of ours as a retriever": ("retriever._target_", "ragsweep.evaluation.evaluate"),
+    "a metric as a retriever": ("retriever._target_", "ragsweep.evaluation.f1"),
+    "a chunker as an index": ("retriever.dense.index._target_", "ragsweep.datasets.PageChunker"),
+    "a store as a retriever": ("retriever.dense", {"_target_": "ragsweep.store.stage_store.Store", "path": "x"}),
+    "another class as a store": ("dataset.store._target_", "ragsweep.retrieval.SentenceTransformerEncoder"),
+    "an object as k": ("k", {"_target_": "ragsweep.store.stage_store.Store", "path": "x"}),
+    "a list as a target": ("retriever._target_", []),
+    "a way up that stays inside": ("dataset.split", "a/../b"),
+    "no path at all": ("dataset.documents", "a\0b"),
+    "half a character": ("dataset.documents", "\ud800"),
+    "a date": ("seed", date(2026, 1, 1)),
+    "no retriever": ("retriever", None),
+    "a retriever of text": ("retriever", "SparseRetriever"),
 }
 
 
 @pytest.mark.parametrize(("name", "value"), HOSTILE.values(), ids=HOSTILE)
-def test_what_a_record_may_not_say_is_refused_by_its_name(logged, today, name, value):
-    with pytest.raises(ConfigError, match=rf"^{name}"):
+def test_what_no_configuration_of_ours_has_is_refused(logged, today, name, value):
+    with pytest.raises(ConfigError, match=rf"^{name}[.:\w]* "):
         trusted(changed(logged, name, value), today, {}, ())
 
 
@@ -222,29 +245,11 @@ def test_what_a_run_with_stages_logs_is_trusted(today, overrides):
     assert Experiment.built(again).settings == experiment.settings
 
 
-def test_the_name_of_a_package_is_not_that_of_a_model_elsewhere(logged, today):
-    with pytest.raises(ConfigError, match=r"^encoder\.model: found 'wordllama'; a record loads no model"):
-        trusted(changed(logged, "encoder.model", "wordllama"), today, {}, ())
-
-
 def test_an_override_reaches_every_copy_of_a_shared_group(logged, today, tmp_path):
     overrides = {"encoder.device": "cpu", "encoder.model": str(tmp_path)}
     config = trusted(yaml.safe_dump(logged), today, overrides, ())
     for encoder in (config.encoder, config.retriever.dense.encoder):
         assert (encoder.device, encoder.model) == ("cpu", str(tmp_path))
-
-
-@pytest.mark.usefixtures("long_work")
-def test_an_override_of_the_language_model_reaches_the_rewriter_that_asks_it(today):
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        asks = compose("config", ["query=hyde", "language_model=openai", "language_model.model=mine"])
-    recorded = yaml.safe_dump(portable(as_recorded(asks)))
-    assert (
-        trusted(
-            recorded, today, {"language_model.model": "mine", "language_model.seed": 9}, ()
-        ).query.language_model.seed
-        == 9
-    )
 
 
 @pytest.mark.parametrize("name", ["store.path", "tracking.uri", "hydra", "retriever.dense.store.path"])
@@ -255,7 +260,7 @@ def test_places_of_the_record_are_not_taken_over(logged, today, name, tmp_path):
     assert "hydra" not in config
 
 
-def test_a_python_object_in_the_file_is_not_built(today, tmp_path):
+def test_what_holds_no_settings_and_no_python_object_is_read(today, tmp_path):
     mark = tmp_path / "mark"
     with pytest.raises(ConfigError, match=r"config\.yaml of the run cannot be read"):
         trusted(f"k: !!python/object/apply:os.system ['touch {mark}']", today, {}, ())
@@ -266,17 +271,6 @@ def test_a_python_object_in_the_file_is_not_built(today, tmp_path):
 def test_a_file_without_settings_is_refused(today, text):
     with pytest.raises(ConfigError, match="holds no settings"):
         trusted(text, today, {}, ())
-
-
-def test_a_path_is_taken_from_the_user_of_today(logged, today, tmp_path):
-    recorded = changed(logged, "dataset.documents", "/somewhere/else")
-    config = trusted(recorded, today, {"dataset.documents": str(tmp_path)}, ())
-    assert config.dataset.documents == str(tmp_path)
-
-
-def test_a_setting_that_the_record_has_not_got_is_refused(logged, today):
-    with pytest.raises(ConfigError, match=r"dataset\.folder: the recorded configuration has no such setting"):
-        trusted(yaml.safe_dump(logged), today, {"dataset.folder": "x"}, ())
 
 
 @pytest.fixture
@@ -310,38 +304,6 @@ def test_a_path_inside_the_project_is_found_in_this_clone(logged, today):
     assert config.dataset.documents.startswith(str(PROJECT))
 
 
-REFUSED = {
-    "a model of the hub": ("encoder.model", "evil/model"),
-    "a model of the hub without a group": ("encoder.model", "evil"),
-    "a model of the hub, inside the retriever": ("retriever.dense.encoder.model", "evil/model"),
-    "a model inside the project": ("encoder.model", "mlruns/artifacts/evil"),
-    "arguments by position": ("retriever._args_", [1]),
-    "a partial retriever": ("retriever._partial_", True),
-    "another conversion": ("retriever._convert_", "object"),
-    "nodes that are not built": ("retriever._recursive_", False),
-    "a metric that is called at once": ("evaluation.metrics.f1._partial_", False),
-    "a function of ours as a retriever": ("retriever._target_", "ragsweep.evaluation.evaluate"),
-    "a metric as a retriever": ("retriever._target_", "ragsweep.evaluation.f1"),
-    "a chunker as an index": ("retriever.dense.index._target_", "ragsweep.datasets.PageChunker"),
-    "a store as a retriever": ("retriever.dense", {"_target_": "ragsweep.store.stage_store.Store", "path": "x"}),
-    "another class as a store": ("dataset.store._target_", "ragsweep.retrieval.SentenceTransformerEncoder"),
-    "an object as k": ("k", {"_target_": "ragsweep.store.stage_store.Store", "path": "x"}),
-    "a list as a target": ("retriever._target_", []),
-    "a way up that stays inside": ("dataset.split", "a/../b"),
-    "no path at all": ("dataset.documents", "a\0b"),
-    "half a character": ("dataset.documents", "\ud800"),
-    "a date": ("seed", date(2026, 1, 1)),
-    "no retriever": ("retriever", None),
-    "a retriever of text": ("retriever", "SparseRetriever"),
-}
-
-
-@pytest.mark.parametrize(("name", "value"), REFUSED.values(), ids=REFUSED)
-def test_what_no_configuration_of_ours_has_is_refused(logged, today, name, value):
-    with pytest.raises(ConfigError, match=rf"^{name}[.:\w]* "):
-        trusted(changed(logged, name, value), today, {}, ())
-
-
 def test_a_record_refers_to_its_own_groups_only(logged, today):
     refused = {
         "retriever.dense.encoder": "${tracking}",
@@ -365,7 +327,7 @@ def test_references_that_multiply_are_refused(logged, today):
         name: {**ranker, "rankers": {f"r{place}": f"${{{after}}}" for place in range(10)}}
         for name, after in zip(["retriever", *names], [*names, "retriever"], strict=True)
     }
-    with pytest.raises(ConfigError, match="refers to more than 100,000 settings|refers to itself"):
+    with pytest.raises(ConfigError, match=r"refers to more than 100,000 settings"):
         trusted(yaml.safe_dump({**logged, **several}), today, {}, ())
     several["retriever"]["rankers"] = {f"r{place}": "${retriever}" for place in range(10)}
     with pytest.raises(ConfigError, match=r"^retriever: refers to itself"):

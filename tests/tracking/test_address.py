@@ -237,11 +237,6 @@ def test_a_run_is_refused_before_any_work(application, places, mode):
     assert "tracking.uri: " in process.stderr
 
 
-def test_artifacts_need_a_folder(application, places):
-    for folder in (places / "notes.txt", places / "pipe" / "x"):
-        assert_refused(application.run(f"tracking.artifacts={folder}"), application, "tracking.artifacts: ")
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_to_is_named(application, tmp_path):
     (tmp_path / "closed").mkdir(mode=0o500)

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mlflow import MlflowClient
 
-from ragsweep.tracking import push, push_command
+from ragsweep.tracking import push
 from ragsweep.tracking.journal import Journal, create_run
 
 SECRET = "a password of ours"
@@ -228,15 +228,6 @@ def test_whatever_a_journal_holds_it_is_uploaded_or_refused_and_nothing_else_is_
     assert SECRET not in uploaded(application)
 
 
-def test_the_command_names_the_store_and_where_a_local_one_keeps_artifacts(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    there = push_command(tmp_path, "http://there:5000/", "/a b")
-    assert there == f"cd {tmp_path} && ragsweep push {tmp_path} --uri http://there:5000"
-    here = push_command(tmp_path, "sqlite:///m.db", "a b")
-    assert printed_arguments(here)[2:] == ["--uri", f"sqlite:///{tmp_path}/m.db", "--artifacts", f"{tmp_path}/a b"]
-    assert push_command(tmp_path, "sqlite:////m.db", "s3://bucket/a").endswith(" --artifacts s3://bucket/a")
-
-
 @pytest.mark.parametrize(
     "uri",
     [
@@ -279,12 +270,6 @@ def test_a_run_that_was_renamed_while_it_waited_keeps_its_name(home, application
         client.update_run(journal.run_id, name=given)
     assert application.push().returncode == 0
     assert client.get_run(journal.run_id).info.run_name == (given or journal.name)
-
-
-def test_a_failed_run_keeps_its_own_error(home, application):
-    waiting_run(home / "outputs" / "0", application.uri, tags={"error": "no memory"}, status="FAILED")
-    assert push(home / "outputs", application.uri, None).uploaded == 1
-    assert application.runs()[0].data.tags["error"] == "no memory"
 
 
 def test_a_run_whose_process_was_killed_in_its_upload_is_whole_after_the_next_one(copied_sweep, dataset):

@@ -8,7 +8,7 @@ import socket
 import time
 
 import pytest
-from application import PROJECT, Application, said
+from application import Application, said
 from held import ENVIRONMENT, held_by
 from omegaconf import OmegaConf
 from small import QUERIES, write_queries
@@ -158,26 +158,6 @@ def test_a_dry_run_says_what_is_there_and_records_nothing(dataset, undisturbed, 
     assert len(application.runs()) == before
 
 
-def test_a_dry_run_of_one_configuration_records_nothing(application, dataset):
-    process = application.run(*dataset, "retriever=sparse", "k=2", "+dry_run=true")
-    assert (process.returncode, process.stdout) == (0, "would run: retriever=sparse k=2\n")
-    assert application.runs() == []
-
-
-TWO_ENCODERS = """
-_target_: ragsweep.retrieval.HybridRetriever
-alpha: 0.5
-dense:
-  _target_: ragsweep.retrieval.DenseRetriever
-  store: ${store}
-  encoder: {_target_: letters.LetterEncoder, fingerprint: one}
-sparse:
-  _target_: ragsweep.retrieval.DenseRetriever
-  store: ${store}
-  encoder: {_target_: letters.LetterEncoder, fingerprint: other}
-"""
-
-
 def running(application, processes):
     """The one process that goes on with the sweep and has a job at work; the others have been refused."""
     for _ in range(1200):
@@ -245,19 +225,3 @@ def test_a_sweep_that_may_be_running_on_another_host_is_not_resumed_until_its_ru
     resumed = copied_sweep.run(*SMALLER, *dataset, "tracking.resume=true")
     assert resumed.returncode == 0, resumed.stderr
     assert resumed.stdout.count("(finished before)") == 2
-
-
-def test_a_pipeline_is_finished_on_another_cpu_unless_one_of_its_two_encoders_differs(application, dataset, tmp_path):
-    (tmp_path / "conf/retriever").mkdir(parents=True)
-    (tmp_path / "conf/retriever/two.yaml").write_text(TWO_ENCODERS)
-    given = ["-m", *dataset, f"hydra.searchpath=[{tmp_path}/conf]", "retriever=two", "k=1", "tracking.resume=true"]
-    tests = {"PYTHONPATH": str(PROJECT / "tests")}
-    first = application.run(*given, **tests)
-    assert first.returncode == 0, first.stderr
-    [child] = application.children()
-    assert child.data.params["retriever.dense.encoder.fingerprint"] == "one"
-    assert child.data.params["retriever.sparse.encoder.fingerprint"] == "other"
-    found = application.run(*given, "+dry_run=true", **tests, ATEN_CPU_CAPABILITY="default")  # another CPU
-    assert found.stdout.startswith(f"retriever=two k=1: finished, run {child.info.run_id}")
-    changed = "retriever.dense.encoder.fingerprint=changed"
-    assert ": would run" in application.run(*given, changed, "+dry_run=true", **tests).stdout

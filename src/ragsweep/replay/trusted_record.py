@@ -10,7 +10,8 @@ from functools import cache
 from inspect import isclass, ismodule, isroutine
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import hydra
 import yaml
@@ -239,8 +240,9 @@ class RecordCheck:
             target = str(node[TARGET])
             made_by = _defined(target, self.modules)
             if not (isclass(made_by) or isroutine(made_by)):
-                made_by = target_of(target) if is_configured(target) else None
-                if not (is_configured(target) and _fits(made_by, hint)):
+                is_ours = target != STORE and is_configured(target)
+                made_by = target_of(target) if is_ours else None
+                if not (is_ours and _fits(made_by, hint)):
                     raise ConfigError(f"{name}.{TARGET}: {node[TARGET]} may not be built from a record; {ALLOW}")
         for key, value in node.items():
             of_function = key == PARTIAL and value is True and isroutine(made_by)
@@ -287,13 +289,13 @@ def is_configured(target: str) -> bool:
 
 
 def _fits(made_by: Any, hint: Any) -> bool:
-    """Whether what a class or function makes may stand where this annotation is."""
-    kind = optional(hint)
-    kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
-    if made_by is None or not is_component(kind):
-        return kind not in (bool, int, float, str)
+    """Whether what a class or function makes may stand where this annotation asks for a component."""
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    components = tuple(kind for kind in kinds if is_component(kind))
+    if made_by is None or not components:
+        return True
     made = made_by if isclass(made_by) else get_type_hints(made_by).get("return")
-    return isclass(made) and issubclass(made, kind)
+    return isclass(made) and issubclass(made, components)
 
 
 def settings_within(node: Any) -> Iterator[tuple[object, Any]]:

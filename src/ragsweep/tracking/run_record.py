@@ -20,7 +20,7 @@ from ragsweep.tracking.address import absolute
 from ragsweep.tracking.client import absolute_artifacts, reason
 from ragsweep.tracking.journal import KEY, LAST, OPEN, Journal, create_run, note_uploaded, refused
 from ragsweep.tracking.names import LONGEST_MLFLOW_NAME, json_tag, swept_metrics, tagged, tags_of
-from ragsweep.tracking.process import described, is_alive, is_gone
+from ragsweep.tracking.process import described, has_ended, is_gone
 from ragsweep.tracking.tracked_job import DIGEST, JOINED, NUMBER, PARENT, PROCESS, RUN_SCHEMA, SCHEMA, Job, is_measured
 from ragsweep.tracking.tracking_store import (
     UNREACHABLE,
@@ -159,7 +159,7 @@ def earlier_start(job: Job) -> Iterator[Run | None]:
         starts = [run for run in measured if PARENT not in run.data.tags and _is_ours(run)]
         ids = {run.info.run_id for run in starts}
         for run in search(client, RUNNING):
-            has_live_worker = run.data.tags.get(PARENT) in ids and is_alive(run.data.tags.get(PROCESS))
+            has_live_worker = run.data.tags.get(PARENT) in ids and has_ended(run.data.tags.get(PROCESS)) is False
             if run.info.run_id in ids or has_live_worker:  # a worker can outlive its sweep
                 raise _is_being_run(run, job.tracking.uri)
         yield next(iter(starts), None)
@@ -168,7 +168,7 @@ def earlier_start(job: Job) -> Iterator[Run | None]:
 def _is_being_run(run: Run, uri: str) -> TrackingError:
     process, run_id = run.data.tags.get(PROCESS), run.info.run_id
     text = f"tracking.resume: this sweep is being run by {described(process)} (run {run_id}); wait until it has ended"
-    if is_alive(process):
+    if has_ended(process) is False:
         text += ", or end that process"
     else:  # its end cannot be known
         end = f"from mlflow import MlflowClient; MlflowClient({absolute(uri)!r}).set_terminated({run_id!r}, 'KILLED')"
