@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from application import PROJECT, said
+from application import PROJECT, said, succeeded
 from small import write_pdf
 
 import ragsweep
@@ -34,8 +34,7 @@ QUESTION = "How should vaccines be stored?"
 def sweep(shared_application):
     """A sweep over the bundled manual, with passages smaller than usual."""
     settings = ["retriever=sparse", "chunker.size=300", "query=spellcheck", "k=3"]
-    done = shared_application.run("-m", "retriever.b=0.5,0.75", *settings)
-    assert done.returncode == 0, done.stderr
+    succeeded(shared_application.run("-m", "retriever.b=0.5,0.75", *settings))
     [parent] = shared_application.parents()
     return parent
 
@@ -117,8 +116,7 @@ def test_the_folder_holds_what_decides_retrieval_and_nothing_of_the_questions(sw
 
 def test_a_single_run_has_no_decision_and_its_index_only_if_asked(sweep, shared_application, tmp_path):
     run = chosen_run(sweep, shared_application)
-    done = shared_application.script_here("export", run.info.run_id, "--out", str(tmp_path / "one"))
-    assert done.returncode == 0, done.stderr
+    succeeded(shared_application.script_here("export", run.info.run_id, "--out", str(tmp_path / "one")))
     assert {path.name for path in (tmp_path / "one").iterdir()} == {"retriever.yaml", "check.json", "README.md"}
     again = shared_application.script_here("export", run.info.run_id, "--out", str(tmp_path / "one"))
     assert (again.returncode, len(again.stderr.splitlines())) == (2, 1)
@@ -285,8 +283,7 @@ def test_documents_outside_the_project_are_named_by_the_user(application, datase
     assert application.run(*dataset, "retriever=sparse", "k=2").returncode == 0
     [run] = application.runs()
     places = dataset[2:]
-    done = application.script_here("export", run.info.run_id, "--out", str(tmp_path / "small"), *places)
-    assert done.returncode == 0, done.stderr
+    succeeded(application.script_here("export", run.info.run_id, "--out", str(tmp_path / "small"), *places))
     documents = places[0].partition("=")[2]
     with pytest.raises(ConfigError, match=r"^corpus\.path: .* outside the project"):
         ragsweep.load(tmp_path / "small")
@@ -294,8 +291,7 @@ def test_documents_outside_the_project_are_named_by_the_user(application, datase
         warnings.simplefilter("error")
         [hit, *_] = ragsweep.load(tmp_path / "small", corpus=documents).search("Which test finds malaria?")
     assert (hit.source, hit.page) == ("fever.pdf", "2")
-    done = application.start_script_here("check", str(tmp_path / "small"), f"corpus.path={documents}")
-    assert done.returncode == 0, done.stderr
+    succeeded(application.start_script_here("check", str(tmp_path / "small"), f"corpus.path={documents}"))
 
 
 def test_a_rule_of_a_benchmark_is_not_one_of_the_retriever(application, tmp_path):
@@ -315,8 +311,7 @@ def test_a_rule_of_a_benchmark_is_not_one_of_the_retriever(application, tmp_path
     place = f"dataset.path={tmp_path / 'beir'}"
     assert application.run("dataset=beir", place, "retriever=sparse", "k=2").returncode == 0
     [run] = application.runs()
-    done = application.script_here("export", run.info.run_id, "--out", str(tmp_path / "out"), place)
-    assert done.returncode == 0, done.stderr
+    succeeded(application.script_here("export", run.info.run_id, "--out", str(tmp_path / "out"), place))
     [question] = json.loads((tmp_path / "out" / "check.json").read_text())["questions"]
     assert question["passages"] == ["q1#1/0", "d1#1/0"]
 

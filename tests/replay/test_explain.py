@@ -5,6 +5,7 @@ import re
 from functools import cache
 
 import pytest
+from application import succeeded
 from small import QUERIES, arguments, write_queries
 
 from ragsweep.core.errors import DatasetError
@@ -28,8 +29,7 @@ def sweep(shared_application, tmp_path_factory):
     dataset = arguments(folder)
     write_queries(folder / "questions.json", [*QUERIES, *MORE])
     swept = ["retriever=sparse,hybrid", "encoder=wordllama", "chunker.size=45", "chunker.overlap=0", "k=3"]
-    process = shared_application.run("-m", *dataset, *swept)
-    assert process.returncode == 0, process.stderr
+    succeeded(shared_application.run("-m", *dataset, *swept))
     return folder
 
 

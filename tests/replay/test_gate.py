@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from application import succeeded
 from outcomes import of_scores
 
 from ragsweep.replay.gating import Gate, Verdict
@@ -21,8 +22,7 @@ def runs(shared_application):
         ["retriever.k1=1000", "retriever.b=0"],
         ["k=3"],
     ):
-        process = shared_application.run("retriever=sparse", *settings)
-        assert process.returncode == 0, process.stderr
+        succeeded(shared_application.run("retriever=sparse", *settings))
     by_start = sorted(shared_application.runs(), key=lambda run: run.info.start_time)
     return [run.info.run_id for run in by_start]
 
@@ -116,16 +116,6 @@ def test_no_gate_passes_where_a_model_does_not_read_the_text(cut, verdict):
     facts = replace(candidate.facts, unread_texts=[UnreadText("MiniLM", "passages", cut, 100, 254, "tokens")])
     gated = replace(found, sweep=replace(found.sweep, outcomes=[replace(candidate, facts=facts), baseline]))
     assert gated.verdict is verdict
-
-
-@pytest.mark.parametrize("ahead", [800, 200])
-def test_more_text_of_the_other_run_is_no_veto_where_both_have_one_name(ahead):
-    means = {800: 0.5, 200: 0.499} if ahead == 800 else {800: 0.499, 200: 0.5}
-    runs = [
-        replace(returning(of_scores("run", [means[size]] * 300, {}), size), run_id=f"{size}") for size in (200, 800)
-    ]
-    gated = replace(of([means[200]] * 300, [means[800]] * 300), sweep=Sweep(runs, {}))
-    assert gated.verdict is Verdict.NOT_WORSE
 
 
 @pytest.mark.parametrize(("sizes", "verdict"), [((800, 200), "UNCERTAIN"), ((200, 800), "NOT_WORSE")])

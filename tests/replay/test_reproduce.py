@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from application import PROJECT, Application
+from application import PROJECT, Application, succeeded
 
 from ragsweep.core.digest import digest_file
 from ragsweep.store.stage_store import CHECKSUMS, Store
@@ -28,8 +28,7 @@ def finished(shared_application):
 
 
 def test_a_run_is_identical_when_it_is_made_again(finished, shared_application):
-    process = shared_application.script("reproduce", finished.info.run_id)
-    assert process.returncode == 0, process.stderr
+    process = succeeded(shared_application.script("reproduce", finished.info.run_id))
     anew, first, *_ = process.stdout.splitlines()
     assert anew == "embeddings and rankings: computed anew"
     assert first.startswith("k=3 retriever=sparse: identical: ")
@@ -136,8 +135,7 @@ def test_a_clone_with_other_threads_that_never_saw_the_run_makes_it_again(applic
         shutil.copytree(PROJECT / part, clone / part)
     given = [run.info.run_id, "--no-log", *dataset[2:]]
     environment = {"PYTHONPATH": str(clone / "src"), **threads}
-    process = application.in_new_interpreter("reproduce", *given, project=clone, **environment)
-    assert process.returncode == 0, process.stdout + process.stderr
+    process = succeeded(application.in_new_interpreter("reproduce", *given, project=clone, **environment))
     assert ": identical: " in process.stdout
     assert len(application.runs()) == 1
 

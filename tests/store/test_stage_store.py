@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ragsweep.app.commands import stores
 from ragsweep.core.digest import digest, digest_file
 from ragsweep.store.code import code_of_call
-from ragsweep.store.stage_store import CHECKSUMS, CompleteStore, Store, packed, unpacked
+from ragsweep.store.stage_store import CHECKSUMS, CompleteStore, ServingStore, Store, packed, unpacked
 from ragsweep.store.stage_store import _verified as verified
 
 
@@ -50,11 +50,6 @@ def test_what_is_kept_is_found_and_nothing_is_built_or_written_for_what_is_not(s
     assert not Path(store.path).exists()
     store.get("stage", 1, lambda: {"array": np.arange(3)})
     np.testing.assert_array_equal(store.find("stage", 1, refuse)["array"], np.arange(3))
-
-
-def test_inputs_count_the_same_in_any_order_of_their_keys(store):
-    store.get("stage", {"a": 1, "b": 2}, lambda: {"array": np.zeros(1)})
-    assert store.get("stage", {"b": 2, "a": 1}, refuse)["array"].tolist() == [0]
 
 
 def test_a_kept_array_cannot_be_changed(store):
@@ -130,12 +125,14 @@ def kept(store):
     return sorted(int(np.load(entry.path / "array.npy")[0]) for entry in store.entries())
 
 
-def test_what_was_not_used_longest_makes_room(tmp_path):
+def test_what_was_not_used_longest_makes_room_and_the_newest_stays(tmp_path):
     roomy = Store(str(tmp_path))
     for number, used in [(1, 300), (2, 100), (3, 200)]:
         fill(roomy, number, used=used)
     fill(Store(str(tmp_path), max_gb=0.00035), 4, used=400)
     assert kept(roomy) == [1, 3, 4]
+    fill(Store(str(tmp_path), max_gb=0.00001), 5, used=500)
+    assert kept(roomy) == [5]
 
 
 def test_being_used_keeps_an_entry_and_the_newest_stays(tmp_path):
@@ -147,13 +144,6 @@ def test_being_used_keeps_an_entry_and_the_newest_stays(tmp_path):
     assert kept(store) == [1, 3]
 
 
-def test_the_newest_entry_stays_whatever_its_size(tmp_path):
-    store = Store(str(tmp_path), max_gb=0.00001)
-    fill(store, 1, used=100)
-    fill(store, 2, used=200)
-    assert kept(store) == [2]
-
-
 def test_what_is_evicted_stays_readable_for_its_reader(store):
     fill(store, 1, used=100)
     reading = store.get("stage", 1, refuse)["array"]
@@ -161,15 +151,12 @@ def test_what_is_evicted_stays_readable_for_its_reader(store):
     assert (reading == 1).all()
 
 
-def test_clearing_leaves_nothing(store):
+def test_clearing_leaves_nothing_but_what_is_not_the_stores(store):
     fill(store, 1, used=100)
     partial = place(store, 2).with_suffix(".partial")  # of a process that was killed
     partial.mkdir()
     store.clear()
     assert {path.suffix for path in Path(store.path).glob("stage/*")} == {".lock"}
-
-
-def test_clearing_leaves_what_is_not_the_stores(store):
     fill(store, 1, used=100)
     theirs = [Path(store.path) / "photos" / name for name in ("2025", "2024.partial", "2023.evicted")]
     for folder in theirs:
@@ -229,13 +216,10 @@ def test_the_command_shows_and_clears(store, monkeypatch, capsys):
     assert kept(store) == []
 
 
-def test_a_store_that_cannot_write_says_so(tmp_path):
+def test_a_store_that_cannot_write_says_so_or_raises_where_it_must_be_complete(tmp_path):
     (tmp_path / "file").touch()
     with pytest.warns(UserWarning, match=r"the store cannot write to .*file"):
         Store(str(tmp_path / "file")).get("stage", 1, lambda: {"array": np.ones(1)})
-
-
-def test_a_store_that_must_be_complete_raises_what_it_cannot_write(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match="file"):
         CompleteStore(str(tmp_path / "file")).get("stage", 1, lambda: {"array": np.ones(1)})
@@ -265,3 +249,51 @@ def test_a_process_killed_while_building_holds_nobody_up(store):
     process.kill()
     process.wait()
     assert store.get("stage", 1, building.build)["array"].tolist() == [1, 1, 1]
+
+
+@pytest.fixture
+def source(tmp_path):
+    store = Store(str(tmp_path / "source"))
+    store.get("terms", ["corpus"], numbers(1))
+    return store
+
+
+def numbers(value):
+    def build():
+        return {"value": np.array([value])}
+
+    return build
+
+
+def test_a_stage_of_the_source_is_read_and_one_that_it_lacks_is_computed_once(source, tmp_path):
+    serving = ServingStore(source=source)
+    kept = set(tmp_path.rglob("*"))
+    assert serving.get("terms", ["corpus"], numbers(2))["value"] == 1
+    assert serving.built == set()
+    made = []
+
+    def build():
+        made.append(1)
+        return {"value": np.array([3])}
+
+    assert [serving.get("ranking", ["query"], build)["value"].item() for _ in range(3)] == [3, 3, 3]
+    assert (made, serving.built) == ([1], {"ranking"})
+    assert set(tmp_path.rglob("*")) == kept
+
+
+def test_what_every_question_uses_stays_while_earlier_questions_go():
+    serving = ServingStore(most_kept=3)
+    corpus, question = numbers(1), numbers(2)
+    for each in range(10):
+        serving.get("terms", ["corpus"], corpus)
+        serving.get("ranking", [each], question)
+    assert serving.find("terms", ["corpus"], corpus) is not None
+    assert [each for each in range(10) if serving.find("ranking", [each], question)] == [8, 9]
+
+
+def test_the_entries_of_a_stage_are_those_of_the_source_and_those_in_memory(source):
+    serving = ServingStore(source=source)
+    serving.get("terms", ["another"], numbers(5))
+    assert sorted(each["value"].item() for each in serving.arrays("terms")) == [1, 5]
+    assert [*serving.entries()] == serving.clear() == []
+    assert len([*source.entries()]) == 1

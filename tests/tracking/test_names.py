@@ -5,7 +5,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from application import assert_refused, said
+from application import assert_refused, said, succeeded
 from hypothesis import given
 from hypothesis import strategies as st
 from mlflow.utils.validation import _validate_metric_name, _validate_param_name
@@ -92,8 +92,7 @@ def test_swept_numbers_are_metrics_and_nothing_else_is():
 def test_an_experiment_may_have_any_name_of_one_line(application, dataset, name):
     quoted = name.replace("'", "\\'")
     sweep = ["-m", *dataset, "retriever=sparse", "k=1", f"tracking.experiment='{quoted}'"]
-    process = application.run(*sweep)
-    assert process.returncode == 0, process.stderr
+    succeeded(application.run(*sweep))
     assert application.client().get_experiment_by_name(name)
     assert len(application.children()) == 1
     assert ": finished, run " in application.run(*sweep, "+dry_run=true").stdout
@@ -105,8 +104,7 @@ def test_query_types_of_any_kind_are_measured(application, tmp_path):
     types = ["a/b", "a:b", "x" * 400, "é €"]
     queries = [(f"What clears worms of type {kind}?", ["anaemia.pdf#3"], kind) for kind in types]
     write_queries(tmp_path / "data" / "questions.json", queries)
-    process = application.run(*dataset, *RUN, f"+evaluation.metrics.{metric}={METRIC}", f"decision.metric={metric}")
-    assert process.returncode == 0, process.stderr
+    succeeded(application.run(*dataset, *RUN, f"+evaluation.metrics.{metric}={METRIC}", f"decision.metric={metric}"))
     [run] = application.runs()
     assert run.info.status == "FINISHED"
     assert len([name for name in run.data.metrics if name.startswith("by_type/")]) == len(types)

@@ -9,7 +9,7 @@ import sys
 from contextlib import closing, contextmanager
 
 import pytest
-from application import printed_arguments, said
+from application import printed_arguments, said, succeeded
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mlflow import MlflowClient
@@ -302,8 +302,7 @@ def test_the_command_that_is_printed_uploads_what_the_store_did_not_take(applica
     [command] = re.findall(r"(cd .* ragsweep push .*) uploads (?:it|them)$", process.stderr, re.MULTILINE)
     with closing(sqlite3.connect(database)) as store:
         store.execute("DROP TRIGGER full")
-    pushed = application.start_script_here(*printed_arguments(command))
-    assert pushed.returncode == 0, pushed.stderr
+    succeeded(application.start_script_here(*printed_arguments(command)))
     measured = [run for run in application.runs() if not run.info.run_name.startswith("sweep")]
     assert measured
     assert all("f1" in run.data.metrics for run in measured)

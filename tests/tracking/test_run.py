@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 import yaml
-from application import METRICS, said
+from application import METRICS, said, succeeded
 
 import ragsweep
 
@@ -24,8 +24,7 @@ RESULTS = {
 @pytest.fixture(scope="module")
 def finished(shared_application):
     """One run with two settings changed, on the bundled manual."""
-    process = shared_application.run("retriever.alpha=0.5", "k=25")
-    assert process.returncode == 0, process.stderr
+    process = succeeded(shared_application.run("retriever.alpha=0.5", "k=25"))
     [run] = shared_application.runs()
     return process, run, shared_application.artifacts(run)
 

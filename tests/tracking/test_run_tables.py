@@ -4,7 +4,7 @@ import csv
 
 import pandas as pd
 import pytest
-from application import METRICS
+from application import METRICS, succeeded
 from small import QUERIES
 
 import ragsweep
@@ -23,8 +23,7 @@ def store(shared_application, dataset):
         [*SWEEP, *dataset, "retriever.b=0.75,0,0.3", "tracking.resume=true"],
         ["retriever=sparse", *renamed, "retriever.stop_words=english", "k=3"],
     ):
-        process = shared_application.run(*command)
-        assert process.returncode == 0, process.stderr
+        succeeded(shared_application.run(*command))
     client = shared_application.client()
     failed = client.create_run(client.get_experiment_by_name("small").experiment_id)
     client.log_metric(failed.info.run_id, "f1", 1)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from application import PROJECT, Application, said
+from application import PROJECT, Application, said, succeeded
 
 from ragsweep import runs
 from ragsweep.report.markup import markdown
@@ -56,8 +56,7 @@ def recorded(application, parent):
 def swept(shared_application):
     """What `make sweep` runs, the first command of the README."""
     [given] = re.findall(r"^sweep:.*\n\t\S+/python run\.py (.*)$", (PROJECT / "Makefile").read_text(), re.MULTILINE)
-    process = shared_application.run(*given.split())
-    assert process.returncode == 0, process.stderr
+    process = succeeded(shared_application.run(*given.split()))
     [parent] = shared_application.parents()
     return process, parent, shared_application.children()
 
@@ -199,8 +198,7 @@ def test_one_source_says_what_to_ship(swept, shared_application):
 def test_where_nothing_is_shipped_every_run_has_a_verdict_and_nothing_names_one_to_ship(application, dataset):
     """Five questions can show nothing of these chunks."""
     swept = ["chunker=recursive", "chunker.size=60,99", "retriever=sparse", "retriever.b=0,1", "k=1,2,3"]
-    process = application.run("-m", *dataset, *swept)
-    assert process.returncode == 0, process.stderr
+    process = succeeded(application.run("-m", *dataset, *swept))
     [parent] = application.parents()
     record, note = recorded(application, parent), parent.data.tags["mlflow.note.content"]
     verdicts = [run.data.tags["decision"] for run in application.children()]
@@ -274,8 +272,7 @@ def test_of_jobs_of_one_name_none_hides_anothers_failure(application, dataset, t
     table = pd.read_csv(application.artifacts(parent) / "results/summary_statistics.csv")
     assert table["name"].tolist() == ["b=0.5 (job 2)"]
     (tmp_path / "failing.py").write_text(FAILING)
-    mended = application.run(*sweep, "tracking.resume=true", PYTHONPATH=str(tmp_path))
-    assert mended.returncode == 0, mended.stderr
+    mended = succeeded(application.run(*sweep, "tracking.resume=true", PYTHONPATH=str(tmp_path)))
     assert "finished before" not in mended.stdout  # the retriever is another one now
     found = runs(sweep=application.parents()[-1].info.run_id, uri=application.uri)
     assert list(found["name"]) == ["b=0.5 (job 1)", "b=0.5 (job 2)"]
@@ -358,8 +355,7 @@ def test_several_datasets_end_in_one_decision(application, tmp_path):
     write_beir(tmp_path / "first", {"d1": "a child with fever", "d2": "what helps against anaemia"})
     write_beir(tmp_path / "second", {"d3": "what clears worms", "d1": "fever", "d2": "iron"})
     paths = f"dataset.path={tmp_path / 'first'},{tmp_path / 'second'}"
-    process = application.run("-m", "dataset=beir", paths, "retriever=sparse", "retriever.b=0,1", "k=1")
-    assert process.returncode == 0, process.stderr
+    process = succeeded(application.run("-m", "dataset=beir", paths, "retriever=sparse", "retriever.b=0,1", "k=1"))
     [parent] = application.parents()
     folder, client = application.artifacts(parent), application.client()
     experiments = {run.info.experiment_id: client.get_experiment(run.info.experiment_id) for run in application.runs()}

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 import requests
 import sqlalchemy.exc
-from application import in_this_process, said
+from application import in_this_process, said, succeeded
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException, RestException
 from mlflow.protos import databricks_pb2 as codes
@@ -57,12 +57,10 @@ def test_a_moved_folder_is_refused_until_its_old_place_is_a_link_to_it(copied_sw
     assert [each.info.run_id for each in moved.parents()] == [parent.info.run_id]
     assert not copied_sweep.home.exists()
     copied_sweep.home.symlink_to(moved.home)
-    resumed = moved.run(*sweep)
-    assert resumed.returncode == 0, resumed.stderr
+    resumed = succeeded(moved.run(*sweep))
     assert resumed.stdout.count("(finished before)") == 2
     for arguments in commands:
-        process = moved.script_here(*arguments)
-        assert process.returncode == 0, process.stderr
+        succeeded(moved.script_here(*arguments))
 
 
 def of_database(kind):

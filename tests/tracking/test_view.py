@@ -9,7 +9,7 @@ from contextlib import closing
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from application import METRICS, Application
+from application import METRICS, Application, succeeded
 from mlflow.entities import Metric, Run, RunData, RunInfo, RunTag
 
 from ragsweep.tracking import print_latest_sweep, view
@@ -109,8 +109,7 @@ def test_a_store_that_does_not_take_the_view_does_not_fail_the_sweep(copied_swee
             "CREATE TRIGGER refuse BEFORE INSERT ON experiment_tags WHEN new.key LIKE 'mlflow.sharedViewState%' "
             "BEGIN SELECT raise(ABORT, 'no more views'); END"
         )
-    process = copied_sweep.run(*SHORT, *dataset)
-    assert process.returncode == 0, process.stderr
+    process = succeeded(copied_sweep.run(*SHORT, *dataset))
     assert len(views(copied_sweep)["small"]) == 1
     address = process.stdout.splitlines()[-1]
     assert "viewStateShareKey" not in address

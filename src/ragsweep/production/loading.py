@@ -26,8 +26,7 @@ from ragsweep.retrieval.ingest.ingest import Ingest, indexed
 from ragsweep.retrieval.kinds import Expander, Reranker, Retriever, Rewriter
 from ragsweep.retrieval.returned_units.merging import Enlarging
 from ragsweep.retrieval.returned_units.units import ReturnedUnit
-from ragsweep.store.serving_store import ServingStore
-from ragsweep.store.stage_store import Store
+from ragsweep.store.stage_store import ServingStore, Store
 from ragsweep.tasks.search import components_within, in_stages
 
 KINDS: Mapping[str, Any] = {

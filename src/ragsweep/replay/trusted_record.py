@@ -86,9 +86,9 @@ def resolved_path(value: Any) -> Any:
 def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules: Sequence[str]) -> DictConfig:
     """The configuration of a recorded run, checked so that it is safe to build.
 
-    A record can only have objects of classes that our own configuration has in the same place, built from plain values;
-    files inside the project; and the bundled models. Nothing is downloaded from a hub, no other code is imported, and
-    only the stores of this machine's configuration are written.
+    A record can only have objects of classes that our own configuration names, where an annotation asks for their kind,
+    built from plain values; files inside the project; and the bundled models. Nothing is downloaded from a hub, no
+    other code is imported, and only the stores of this machine's configuration are written.
 
     Args:
         text: The run's `config/config.yaml`.
@@ -97,8 +97,8 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
         modules: Modules outside ragsweep whose classes the record may name.
 
     Raises:
-        ConfigError: The record contains something that is not allowed: a class that our configuration does not have
-            there, an argument for Hydra itself, an interpolation, another model, a path outside the project.
+        ConfigError: The record contains something that is not allowed: a class that our configuration does not name,
+            an argument for Hydra itself, an interpolation, another model, a path outside the project.
     """
     recorded = {name: value for name, value in settings_in(text).items() if name not in (*TODAYS, *OF_HYDRA)}
     for name, value in overrides.items():
