@@ -322,8 +322,9 @@ def test_references_that_multiply_are_refused(logged, today):
     names = ["retriever", *(f"retriever{number}" for number in range(9))]
     several = {
         name: {"_target_": "ragsweep.retrieval.FusedRetriever", "rankers": {f"r{place}": after for place in range(10)}}
-        for name, after in zip(names, [*(f"${{{name}}}" for name in names[1:]), logged["retriever"]], strict=True)
+        for name, after in zip(names, [f"${{{name}}}" for name in [*names[1:], "last"]], strict=True)
     }
+    several["last"] = logged["retriever"]
     with pytest.raises(ConfigError, match=r"refers to more than 100,000 settings"):
         trusted(yaml.safe_dump({**logged, **several}), today, {}, ())
     several["retriever"]["rankers"] = {f"r{place}": "${retriever}" for place in range(10)}

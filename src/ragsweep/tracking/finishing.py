@@ -297,10 +297,10 @@ def _upload(journal: Journal, folder: Path, artifacts: str | None) -> None:
         journal.status = "KILLED"
     journal.artifacts = artifacts
     if artifacts is None and not is_server(journal.uri):
+        known = None
         with suppress(FileNotFoundError):
-            if existing_store(journal.uri).get_experiment_by_name(journal.experiment) is not None:
-                return upload(journal, folder)
-        raise TrackingError(
-            f"its experiment {journal.experiment!r} is new in {journal.uri}: --artifacts says where to keep its files"
-        )
+            known = existing_store(journal.uri).get_experiment_by_name(journal.experiment)
+        if known is None:
+            new = f"its experiment {journal.experiment!r} is new in {journal.uri}"
+            raise TrackingError(f"{new}: --artifacts says where to keep its files")
     upload(journal, folder)

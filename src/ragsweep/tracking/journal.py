@@ -253,9 +253,9 @@ def upload(journal: Journal, folder: Path) -> None:
         _send_numbers(client, replace(journal, metrics=[], params={}, dataset=None) if is_whole else journal)
         for part in () if is_whole else journal.parts:
             if (folder / part).is_dir():
-                client.log_artifacts(journal.run_id, str(folder / part), part)
+                client.log_artifacts(run.info.run_id, str(folder / part), part)
             else:
-                client.log_artifact(journal.run_id, str(folder / part))
+                client.log_artifact(run.info.run_id, str(folder / part))
     except (RefusedError, *UNREACHABLE) as error:
         if is_refusal(error):  # otherwise the run would stay open for ever
             client.set_tag(run.info.run_id, "error", f"the tracking store refuses the run ({first_line(error)})")
@@ -313,16 +313,13 @@ def _send_numbers(client: MlflowClient, journal: Journal) -> None:
     metrics = [Metric(name, value, journal.started, step) for name, step, value in journal.metrics]
     params = [Param(*param) for param in journal.params.items()]
     tags = [RunTag(*tag) for tag in journal.tags.items()]
-    batches = [_batches(metrics, METRICS_A_BATCH), *(_batches(some, PARAMS_A_BATCH) for some in (params, tags))]
-    for some in zip_longest(*batches, fillvalue=()):
-        client.log_batch(journal.run_id, *some)
+    sized = ((metrics, METRICS_A_BATCH), (params, PARAMS_A_BATCH), (tags, PARAMS_A_BATCH))
+    batches = [[values[start : start + size] for start in range(0, len(values), size)] for values, size in sized]
+    for batch in zip_longest(*batches, fillvalue=()):
+        client.log_batch(journal.run_id, *batch)
     if journal.dataset:
         context = [InputTag("mlflow.data.context", "evaluation")]
         client.log_inputs(journal.run_id, [DatasetInput(LoggedDataset(**journal.dataset), context)])
-
-
-def _batches(values: Sequence[Any], size: int) -> list[Sequence[Any]]:
-    return [values[start : start + size] for start in range(0, len(values), size)]
 
 
 def journals_below(folder: Path, refused: dict[Path, str] | None = None) -> Iterator[tuple[Path, Journal]]:
