@@ -339,6 +339,20 @@ def test_an_attribute_of_the_class_is_not_the_setting():
     assert settings == {"retriever": f"{__name__}.Shadowed", "retriever.mode": "first", "retriever.size": 6}
 
 
+class Letters:
+    """Names one setting as a text, whose letters would be names."""
+
+    without_effect = "store"
+
+    def __init__(self, store):
+        self.store = store
+
+
+def test_a_text_in_place_of_names_is_refused():
+    with pytest.raises(ConfigError, match=r"Letters\.without_effect: found the text 'store', expected names"):
+        settings_of("retriever", {"_target_": f"{__name__}.Letters", "store": "x"})
+
+
 class Several:
     """A retriever of a user's, made of others."""
 
