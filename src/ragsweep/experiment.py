@@ -20,8 +20,7 @@ from ragsweep.config.walk import Walk, as_recorded, check_limits, filled_in
 from ragsweep.core.digest import digest
 from ragsweep.core.drawing import drawing
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.project import portable
-from ragsweep.core.quoting import for_hydra
+from ragsweep.core.project import for_hydra, portable
 from ragsweep.core.terminal import say_once
 from ragsweep.models.language.endpoint import Endpoint, say_spent
 from ragsweep.store.code import digest_of_code

@@ -24,10 +24,17 @@ from ragsweep.app.sweep import SweepCallback, end_killed, without_hydra
 from ragsweep.app.workers import end_workers
 from ragsweep.config.groups import groups
 from ragsweep.config.ignored_input import PRIMARY, refuse_ignored, refuse_unread
-from ragsweep.core.endings import end_if_signalled, ignore_signals, of_signal
 from ragsweep.core.errors import ConfigError, JobFailed
 from ragsweep.core.project import CONF, SWEEP_ID, VERSION_BASE, command, options_of, sweep_id
-from ragsweep.core.terminal import FAILED, FULL_ERROR, INTERRUPTED, TERMINATED
+from ragsweep.core.terminal import (
+    FAILED,
+    FULL_ERROR,
+    INTERRUPTED,
+    TERMINATED,
+    end_if_signalled,
+    ignore_signals,
+    of_signal,
+)
 
 HELP = {"--help", "-h"}
 FLAGS = {*HELP, "--hydra-help", "--version", "--resolve", "--run", "-r", "--shell-completion", "-sc"}  # of Hydra, too

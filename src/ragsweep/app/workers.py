@@ -14,10 +14,9 @@ from importlib.util import find_spec
 import psutil
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from ragsweep.core.endings import end
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.quoting import for_hydra
-from ragsweep.core.terminal import TERMINATED
+from ragsweep.core.project import for_hydra
+from ragsweep.core.terminal import TERMINATED, end
 from ragsweep.tracking.address import SETTING, VARIABLE
 
 SECONDS_TO_END = 0.5  # for a worker that the sweep ends, before it is killed
