@@ -52,9 +52,16 @@ class Component:
 
 
 def declared(part: object, name: str) -> Any:
-    """What a component says of itself under a name of `Component`; the default where it lacks the base."""
+    """What a component says of itself under a name of `Component`; the default where it lacks the base.
+
+    Raises:
+        ConfigError: It is a text in place of several names, each letter of which would count as one.
+    """
     has_it = hasattr(type(part), name) or name in getattr(part, "__dict__", ())
-    return getattr(part if has_it else Component(), name)
+    value = getattr(part if has_it else Component(), name)
+    if isinstance(value, str) and name != "fingerprint":
+        raise ConfigError(f"{kind_of(part)}.{name}: found the text {value!r}, expected names, such as [{value!r}]")
+    return value
 
 
 def expect_kind(thing: object, kind: type | tuple[type, ...], setting: str) -> None:
