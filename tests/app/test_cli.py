@@ -8,12 +8,7 @@ import sys
 
 import pytest
 from application import PROJECT, assert_refused
-from hydra import compose, initialize_config_dir
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from small import arguments, span_arguments, write_queries
-
-from ragsweep.app.sweep import jobs_of
-from ragsweep.core.project import CONF
 
 NAMES_OF_THE_REFERENCE = {
     "Pure_Dense_FAISS": "1.0",
@@ -117,15 +112,6 @@ def test_a_page_without_text_is_reported_once(application, dataset):
     [columns, page] = process.stderr.splitlines()
     assert "read as: query=query, relevant=relevant_docs, type=query_type" in columns
     assert page == "pages without text, never retrieved: 1 (fever.pdf#3)"
-
-
-@pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize("experiment", LARGE)
-def test_a_large_experiment_lists_its_jobs(experiment):
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        config = compose("config", [f"experiment={experiment}"], return_hydra_config=True)
-    swept = [f"{name}={values}" for name, values in config.hydra.sweeper.params.items()]
-    assert len(jobs_of(OverridesParser.create().parse_overrides(swept))) == LARGE[experiment]
 
 
 def test_what_is_given_replaces_what_an_experiment_sweeps(application, dataset):

@@ -277,12 +277,6 @@ def test_ranks_of_units_are_those_of_their_best_passages(manual):
         assert np.array_equal(found.ranks[row], expected)
 
 
-def test_only_judged_units_and_the_pages_beside_them_are_ranked(manual_pages):
-    pages = unit_ranks(manual_pages, 1, NO_STORE)
-    judged = unit_ranks(replace(manual_pages, unit="document"), 1, NO_STORE)
-    assert {*judged.units.tolist()} == {*manual_pages.qrels.unit.tolist()} < {*pages.units.tolist()}
-
-
 def test_many_queries_are_ranked_in_a_sample(manual_pages, monkeypatch):
     monkeypatch.setattr("ragsweep_audit.findings.unit_ranks.MOST_AUDITED_QUERIES", 10)
     some = unit_ranks(manual_pages, 1, NO_STORE)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.core.terminal import duration, one_line, printable, shortened, verb
+from ragsweep.core.terminal import duration, one_line, printable, shortened
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202eevil\u2066\u2028\x00\x7f\r"
 GUARDED = "import sys; from ragsweep.core.terminal import guard; guard(); guard(); "
@@ -69,10 +69,3 @@ def test_a_warning_of_ours_is_a_line_without_a_place_in_the_code(filename, expec
 )
 def test_a_duration_reads_as_one_would_say_it(seconds, text):
     assert duration(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("plural", "singular"), [("are", "is"), ("have", "has"), ("were", "was"), ("count", "counts"), ("name", "names")]
-)
-def test_a_verb_agrees_with_its_number(plural, singular):
-    assert [verb(number, plural) for number in (0, 1, 2)] == [plural, singular, plural]
