@@ -133,6 +133,12 @@ def test_a_part_of_the_judgments_that_is_shifted_is_found(manual_pages, by):
     assert len([row for row in named if row % 3 == 0]) > 2 * len([row for row in named if row % 3])
 
 
+def test_the_level_decides_whether_a_shift_is_found(manual_pages):
+    some = shifted(manual_pages, -1, manual_pages.qrels.query % 5 == 0)
+    assert findings_of_shifts(some, 0.05)
+    assert not findings_of_shifts(some, 1e-12)
+
+
 def test_a_document_that_is_shifted_alone_is_named(manual_pages):
     twice = _two_documents(manual_pages)
     first = twice.qrels.unit < 20
@@ -440,6 +446,7 @@ DAMAGED = {
 def test_damaged_text_is_found_with_its_cause(cause):
     dataset = dataset_of({"a.pdf": [CLEAN, DAMAGED[cause], CLEAN]})
     [finding] = found(GarbledText(share=0.05), dataset)
+    assert not found(GarbledText(share=1.0), dataset)
     assert finding.details["pages"] == {cause: ["a.pdf#2"]}
     assert finding.count == 1
 
