@@ -21,7 +21,6 @@ LARGE = {"alpha_sensitivity": 11, "chunking": 36}  # and how many jobs they have
 EXPERIMENTS = sorted(path.stem for path in (PROJECT / "conf/experiment").glob("*.yaml"))
 
 BAD_SETTINGS = {
-    "k=0": "k: found 0, expected ",
     "retriever.alhpa=0.5": "retriever.alhpa: no such setting (did you mean retriever.alpha?)",
     "query.lines=3": "query.lines: ",
     "hydra.sweeper.shuffle=true": "hydra.sweeper.shuffle: no such setting",
@@ -32,7 +31,6 @@ BAD_SETTINGS = {
     "dataset=pdf": "no value; set it with dataset.",
     "+retriever.gamma=1": "retriever.gamma: no such setting (retriever has dense, sparse, alpha, candidates, fusion",
     "k": "k: cannot be read as name=value",
-    "k=3,,5": "k=3,,5: cannot be read as name=value",
     "k=3,5": "k=3,5: several values are a sweep, ragsweep run -m",
     "retriever=null": "retriever=null: ",
     "reranker=1.5": "reranker=1.5: ",
@@ -66,11 +64,8 @@ def test_a_bad_setting_gets_one_line(application, override, expected):
         ("reranker=mmr reranker.candidates=3 k=3,10", "reranker.candidates: found 3, expected at least k (10)"),
         ("hydra.sweep.dir=/dev/null/folder", "hydra.sweep.dir: /dev/null/folder cannot be made"),
         ("retriever=dense,sprase", "retriever=sprase: expected one of"),
-        ("retriever=choice(sparse,'dense') reranker=null", " reranker=null: "),
-        ("k=3 retriever=sparse,dense retriever.path=x", "retriever.path: no such setting"),
         ("chunker.size=500,40 k=1,2", "chunker.overlap: found 50"),
         ("k=range(3,1)", "k=range(3,1): lists no value, so that nothing would run"),
-        ("k=1 retriever.k1=0.5,1.5 retriever.k1=0.9,1.2", "retriever.k1: given 2 times, as 0.5,1.5 and as 0.9,1.2"),
         ("seed=range(0,1000000000)", "expected at most 100,000"),
     ],
 )

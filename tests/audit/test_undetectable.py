@@ -1,12 +1,13 @@
-"""What the audit could find with as many queries as a dataset has."""
+"""What the audit could find with as many queries as a dataset has, and what groups of them cost."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep_audit.dataset_audit import audit
+from ragsweep_audit.dataset_audit import audit, query_groups
 from ragsweep_audit.findings.finding import Audited
 from ragsweep_audit.findings.shifted import shifted_pages
 from ragsweep_audit.findings.undetectable import undetectable
@@ -79,3 +80,38 @@ def test_the_audit_reports_it_and_keeps_it(store):
     assert any(SHIFTS in sentence for sentence in found.undetectable)
     assert audit(Audited(asked(6, 6), store=store)).undetectable == found.undetectable
     assert found.undetectable[-1] in found.sentences[0]
+
+
+def grouped(group_of):
+    """36 questions about the pages of a book, of which BM25 finds the first 18 at once, in groups."""
+    items = asked(36, 36)
+    texts = [f"topic{row + 3 + (row >= 18)}" for row in range(36)]
+    queries = (
+        replace(query, text=text, group=group_of(row))
+        for row, (query, text) in enumerate(zip(items.queries, texts, strict=True))
+    )
+    return replace(items, queries=tuple(queries))
+
+
+@pytest.mark.parametrize(
+    ("group_of", "groups", "effect"),
+    [
+        (lambda row: f"chapter {row // 6}", 6, (6, 8)),  # a chapter is found as a whole, or not at all
+        (lambda row: f"mixed {row % 18}", 18, (0, 0.1)),  # each pair has one that is found and one that is not
+    ],
+)
+def test_the_design_effect_is_that_of_what_is_found(group_of, groups, effect):
+    items = grouped(group_of)
+    [said] = query_groups(items, unit_ranks(items, 1, NO_STORE), 1)
+    assert f"36 queries in {groups} groups, the largest of {36 // groups}" in said
+    low, high = effect
+    assert low <= float(re.search(r"is ([0-9.]+), so", said)[1]) <= high
+
+
+def test_nothing_is_said_of_queries_without_groups():
+    assert not audit(Audited(grouped(lambda row: None))).groups
+
+
+def test_it_stands_in_the_report_beside_the_findings():
+    found = audit(Audited(grouped(lambda row: f"chapter {row // 6}")))
+    assert found.sentences[-1] == found.groups[0]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragsweep.core.errors import first_line
 from ragsweep.core.terminal import duration, one_line, printable, shortened
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202eevil\u2066\u2028\x00\x7f\r"
@@ -69,3 +70,19 @@ def test_a_warning_of_ours_is_a_line_without_a_place_in_the_code(filename, expec
 )
 def test_a_duration_reads_as_one_would_say_it(seconds, text):
     assert duration(seconds) == text
+
+
+OF_HAYSTACK = "The following component failed to run:\nComponent name: 'm'\nError: no parent document\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("the index is gone\nsee the log", "the index is gone"),
+        (OF_HAYSTACK, "The following component failed to run: Component name: 'm' Error: no parent document"),
+        ("\n", "ValueError"),
+        ("a\x1b[31m\n", "a[31m"),
+    ],
+)
+def test_lines_that_the_first_one_announces_belong_to_it(text, line):
+    assert first_line(ValueError(text)) == line
