@@ -265,7 +265,7 @@ OF_OTHERS = {
     "__dict__": {"component", "identity", "reading"},
     "__slots__": {"reading"},
     "_fields": {"reading"},  # of a named tuple
-    "__module__": {"trusted_record", "walk"},
+    "__module__": {"trusted_record", "used"},
     "__file__": {"code"},
     "__path__": {"code"},
     "full_key": {"messages"},  # of an error of OmegaConf

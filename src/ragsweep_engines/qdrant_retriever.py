@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NoReturn
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from ragsweep.core.digest import digest
-from ragsweep.core.environment import variable
 from ragsweep.core.errors import ConfigError, RetrieverError, first_line
 from ragsweep.core.limits import Between, OwnData, Text
 from ragsweep.core.progress import progress
+from ragsweep.core.project import variable
 from ragsweep.core.terminal import one_line, say_once, shortened, some_of
 from ragsweep.models.language.endpoint_access import hidden
 from ragsweep_engines.asking import PassingError, passes

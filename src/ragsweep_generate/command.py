@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragsweep.app.commands import composed, parser_of
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.project import command
-from ragsweep.core.quoting import typed
+from ragsweep.core.project import command, typed
 
 if TYPE_CHECKING:
     from ragsweep.config.walk import Walk

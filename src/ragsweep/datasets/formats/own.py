@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
-from ragsweep.core.quoting import typed
+from ragsweep.core.project import typed
 from ragsweep.datasets.formats.beir import BeirQuestions, file_of
 from ragsweep.datasets.formats.corpora.document_table import TableCorpus
 from ragsweep.datasets.formats.pdf_documents import PageNumbers, PdfDocuments

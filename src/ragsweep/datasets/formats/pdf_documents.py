@@ -18,7 +18,7 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.parsing import from_json
 from ragsweep.core.progress import advance, progress
-from ragsweep.core.quoting import typed
+from ragsweep.core.project import typed
 from ragsweep.core.terminal import counted, say_once, some_of, verb
 from ragsweep.datasets.formats.corpora.text_documents import PAGES, PLAIN, WORD
 from ragsweep.datasets.formats.pdf_headings import PageHeading, page_headings, placed

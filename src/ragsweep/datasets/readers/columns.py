@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
-from ragsweep.core.quoting import typed
+from ragsweep.core.project import typed
 from ragsweep.datasets.readers.fields import QUERY_TYPE, ROW_NUMBERS, Entry, listed, whole
 from ragsweep.datasets.readers.judgments import grades_in, key_in, keys_in, whole_grade
 

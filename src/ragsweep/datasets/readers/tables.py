@@ -13,7 +13,7 @@ from typing import Any
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MB, MalformedError, from_json, read_lines
-from ragsweep.core.quoting import typed
+from ragsweep.core.project import typed
 from ragsweep.core.terminal import say_once
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, Entry, listed, shown_value
 

@@ -13,10 +13,9 @@ from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
-from ragsweep.core.environment import variable
 from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.limits import Address, Between, Header, HostedModel, KeyName
-from ragsweep.core.project import sweep_id
+from ragsweep.core.project import sweep_id, variable
 from ragsweep.core.terminal import counted, say_once
 from ragsweep.models.language.endpoint_access import (
     ABOUT_KEYS,

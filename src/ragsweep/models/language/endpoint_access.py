@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ragsweep.core.environment import variable
 from ragsweep.core.errors import ConfigError, ModelError
+from ragsweep.core.project import variable
 from ragsweep.core.terminal import one_line, shortened
 
 ABOUT_KEYS = {401: "is not accepted", 403: "may not do this"}  # by status
