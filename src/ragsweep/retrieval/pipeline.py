@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
@@ -20,7 +20,7 @@ from ragsweep.retrieval.kinds import (
     Trace,
     within,
 )
-from ragsweep.retrieval.ranking import Ranking, Search
+from ragsweep.retrieval.ranking import Ranking, Search, TextsRead
 from ragsweep.retrieval.ranking_checks import expect_ranker
 from ragsweep.retrieval.stages import expand, fuse, rank, rerank, total_ms
 from ragsweep.store.code import name_of
@@ -119,6 +119,12 @@ class PipelineRetriever(Thresholded):
         if self.dynamic_k is not None:
             stages["dynamic_k"] = name_of(self.dynamic_k)
         return replace(inner, stages=stages, parts=parts, formula=formula, words=words)
+
+    def texts_of_parts(self, texts: TextsRead) -> Iterator[tuple[object, TextsRead]]:
+        """The ranker gets the rewritten queries, the rerankers the first passages of the ranking."""
+        for search in self.expanded(texts.search).searches:
+            yield self.ranker, texts._replace(search=search)
+        yield from ((stage, texts.reranked) for stage in (self.reranker, self.dynamic_k))
 
     def expanded(self, search: Search) -> Expansion:
         """What is searched for instead of the queries."""
