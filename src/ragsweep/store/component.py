@@ -56,7 +56,7 @@ class Component:
 
         Only parts of settings that have an effect are named.
         """
-        names = [field.name for field in fields(self)] if is_dataclass(self) else []
+        names: list[str] = [field.name for field in fields(self)] if is_dataclass(self) else []
         unused = declared(self, "without_effect")
         yield from ((getattr(self, name), texts) for name in names if name not in unused)
 
