@@ -2,9 +2,7 @@
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import small
 from scipy.stats import beta
@@ -14,13 +12,10 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Dataset, PageChunker
 from ragsweep.datasets.model.pages import with_keys
 from ragsweep.retrieval import SparseRetriever
-from ragsweep.statistics import Groups
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep_answers.answering import Answer, Answerer, Question, RecordedAnswerer
 from ragsweep_answers.cases import CaseColumns, CasesDataset
-from ragsweep_answers.measuring import answer_charts as charts
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
-from ragsweep_answers.measuring.answer_tables import _distribution
 from ragsweep_answers.measuring.answers_task import AnswersTask
 from ragsweep_answers.measuring.contexts import with_known_units
 from ragsweep_answers.measuring.measures.retrieved import PRECISION, as_units, evidence_quality
@@ -172,23 +167,7 @@ def test_a_recorded_reasoning_is_compared_with_the_pages_that_it_was_given(measu
     assert "reasoning/coherence" not in named(partly_known)
 
 
-def test_the_relevance_of_evidence_is_zero_if_none_was_found_and_not_measured_if_none_is_known(measured):
-    some = [(), *[(page,) for page in RELEVANT[1:]]]
-    assert "reasoning/context_relevance" not in named(measured(recorded([None] * 8)))
-    assert named(measured(recorded([()] * 8)))["reasoning/context_relevance"] == 0
-    assert 0 < named(measured(recorded(some)))["reasoning/context_relevance"] < 2
-    assert "reasoning/words" not in named(measured(recorded([None] * 8)))
-
-
 # Facts
-
-
-@pytest.mark.parametrize("tenth", range(11))
-def test_a_confidence_at_the_edge_of_two_tenths_belongs_to_the_upper_one(tenth):
-    found = _distribution(np.array([tenth / 10, np.nan]))
-    low = min(10 * tenth, 90)
-    assert {name for name, count in found.items() if count} == {f"{low}-{low + 10}%"}
-    assert [*found] == [f"{each}-{each + 10}%" for each in range(0, 100, 10)]
 
 
 def test_the_facts_are_those_of_scikit_learn_and_by_hand(measured):
@@ -235,19 +214,4 @@ def test_rates_come_with_the_largest_rate_that_they_do_not_rule_out(measured, tm
     }
 
 
-def test_the_table_of_dangerous_errors_has_its_columns_without_any(measured):
-    table = measured(recorded([None] * 8), dangerous={"small": "bundled"}).tables["dangerous_errors.csv"]
-    assert (len(table), [*table]) == (0, ["query_id", "answered", "correct", "kind", "reason"])
-
-
 # Charts
-
-
-@pytest.mark.usefixtures("drawing")
-def test_bars_of_other_evidence_say_how_many_questions_have_it():
-    correct = {"control/retrieved": np.array([1.0, 0, 1, 0]), "control/judged": np.array([1.0, 0, 1, np.nan])}
-    sources = {"source": "retrieved", "controls": ("judged",), "values": correct.get}
-    measured = SimpleNamespace(**sources, groups=Groups.none(4), accuracy=SimpleNamespace(chance=0.25))
-    drawing = charts.evidence_compared(measured)
-    labels = [each.get_text() for each in drawing.axes[0].get_yticklabels()]
-    assert labels == ["the retrieved evidence\n(4 questions)", "the judged pages\n(3 questions)"]

@@ -181,13 +181,6 @@ def test_evidence_knows_all_pages_of_its_passages(files):
     assert not any(small.CASES[row][2] in pages[passage] for row, its in enumerate(placebo) for passage in its)
 
 
-def test_a_page_ends_with_a_line_break_in_the_evidence(files):
-    across = Dataset.from_collection(files.load(), FixedChunker(90, 0, "characters", across_pages=True))
-    assert any("\f" in text for text in across.texts)
-    asked = questions(across, [range(len(across.texts))] * len(across.cases))
-    assert [each.text for each in asked[0].evidence] == [text.replace("\f", "\n") for text in across.texts]
-
-
 def test_a_question_does_not_contain_its_correct_answer(dataset):
     asked = questions(dataset, contexts(dataset, "none", None, 1, 1))
     changed = tuple(replace(case, correct="ABC"["CAB".index(case.correct)]) for case in dataset.cases)
@@ -267,13 +260,6 @@ def test_a_cause_that_does_not_exist_is_refused():
     question = Question("q", "", "Which?", (Option("A", "a"), Option("B", "b")))
     with pytest.raises(AnswererError, match="causes: found 'tired', expected cut_off"):
         answer(Returns([Answer(None, causes=("tired",))]), [question])
-
-
-def test_guessing_is_called_guessing(files):
-    found = measured(files, Fixed([Answer("A", 0.5)] * 8))
-    assert found.sections["Answers"][0].startswith(
-        "The answers are no better than guessing: .38 [.14, .69], chance .33"
-    )
 
 
 def test_the_controls_answer_the_same_questions_from_other_evidence(files):
@@ -502,10 +488,3 @@ def test_a_run_of_answers_is_reproduced(sweep, shared_application, arguments):
 def test_a_dataset_without_cases_is_refused(application, tmp_path):
     process = application.run(*small.arguments(tmp_path / "small"), "task=answers")
     assert_refused(process, application, "small: has no multiple-choice cases to answer; choose another dataset")
-
-
-def test_a_bad_table_of_rules_is_refused(application, arguments, tmp_path):
-    rules = tmp_path / "rules.yaml"
-    rules.write_text("- kind: nonsense\n")
-    process = application.run(*arguments, f"+evaluation.dangerous.small={rules}")
-    assert_refused(process, application, f"{rules}, rule 1")

@@ -1,19 +1,16 @@
 """Multiple-choice cases in files, and the pages that answer them."""
 
 import csv
-import datetime
 import gzip
 import io
 import json
 
-import pyarrow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyarrow.parquet import write_table
 
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.datasets import Case, Dataset, Judgment, Option, PageChunker, Query
+from ragsweep.datasets import Case, Dataset, Judgment, Option, PageChunker
 from ragsweep_answers.cases import CaseColumns, CasesDataset
 
 IRON = {
@@ -72,17 +69,6 @@ def test_a_case_is_read_with_everything_that_is_known_of_it(load):
     assert load([IRON], ALL).cases == (case,)
 
 
-def test_what_is_null_or_blank_is_not_known(load):
-    nothing = {"clinical_case": "", "specialty": " ", "difficulty": None, "condition": "", "option_conditions": None}
-    case = Case("c1", "", "What does she need?", (Option("A", "Iron"), Option("B", "Rest"), Option("C", "Tea")), "A")
-    assert load([{**IRON, **nothing}], ALL).cases == (case,)
-
-
-def test_the_query_of_a_case_is_its_text_and_has_its_specialty_as_type(load):
-    query = Query("c1", "A tired woman in her sixth month.\nWhat does she need?", "Obstetrics")
-    assert load([IRON], ALL).queries == (query,)
-
-
 def test_the_pages_of_a_case_are_judged(load):
     collection = load([IRON], ALL, pages=["Anaemia", "Iron tablets"])
     assert collection.judgments == (Judgment("c1", "a.pdf#1", 1), Judgment("c1", "a.pdf#2", 1))
@@ -94,18 +80,9 @@ def test_pages_in_a_table_are_separated_by_semicolons(load):
     assert collection.judgments == (Judgment("1", "a.pdf#1", 1), Judgment("1", "a.pdf#2", 1))
 
 
-def test_without_documents_the_questions_remain(load):
-    collection = load([{**IRON, "relevant_docs": ["99"]}], ALL)
-    assert (collection.documents, collection.judgments, len(collection.cases)) == ((), (), 1)
-
-
 def test_cases_without_an_id_are_numbered_from_1(load):
     rows = '\n{"question": "What?", "options": ["x", "y"], "answer": "A"}\n\n'
     assert [case.query_id for case in load(rows * 2).cases] == ["1", "2"]
-
-
-def test_an_id_can_be_a_number(load):
-    assert load([{**HOT, "id": 7}], CaseColumns(id="id")).cases[0].query_id == "7"
 
 
 # Options and answers
@@ -141,11 +118,6 @@ def test_conditions_can_have_a_column_each(load):
     )
 
 
-def test_cases_can_have_from_2_to_26_options(load):
-    rows = [{**HOT, "options": [*ALPHABET[:count]], "answer": ALPHABET[count - 1]} for count in (2, 5, 26)]
-    assert [case.letters for case in load(rows).cases] == ["AB", "ABCDE", ALPHABET]
-
-
 @pytest.mark.parametrize(
     ("answer_is", "answer"),
     [
@@ -162,12 +134,6 @@ def test_cases_can_have_from_2_to_26_options(load):
 )
 def test_an_answer_is_a_letter_a_text_or_a_position(load, answer_is, answer):
     assert load([{**HOT, "answer": answer}], CaseColumns(answer_is=answer_is)).cases[0].correct == "B"
-
-
-def test_a_letter_is_not_taken_for_the_text_of_another_option(load):
-    groups = {**HOT, "options": ["B", "O", "AB"], "answer": "B"}  # which blood group?
-    correct = [load([groups], CaseColumns(answer_is=answer_is)).cases[0].correct for answer_is in ("letter", "text")]
-    assert correct == ["B", "A"]
 
 
 # Round trips
@@ -287,13 +253,6 @@ def test_a_bad_case_is_named_with_place_and_expectation(load, content, message):
 
 
 @pytest.mark.parametrize(
-    "options", [["A) Tea", "B) Ice"], ["B. burgdorferi", "A. baumannii", "Ice"], ["B. Tea", "B: Ice"]]
-)
-def test_options_may_begin_with_letters_of_their_own(load, options):
-    assert [option.text for option in load([{**HOT, "options": options}]).cases[0].options] == options
-
-
-@pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"id": None}, "entry 1: the field 'id' is of type NoneType; expected a string"),
@@ -331,33 +290,6 @@ def test_a_position_is_that_of_an_option(load, first, answer):
         load([{**HOT, "answer": answer}], CaseColumns(answer_is=f"position_from_{first}"))
 
 
-def test_an_answer_that_json_lacks_is_refused(tmp_path):
-    table = pyarrow.table({"question": ["q"], "a": ["x"], "b": ["y"], "answer": [datetime.date(2020, 1, 1)]})
-    write_table(table, tmp_path / "cases.parquet")
-    with pytest.raises(ConfigError, match=r'row 1: the answer "2020-01-01" is not the letter of an option'):
-        CasesDataset("small", str(tmp_path / "cases.parquet"), CaseColumns(options=["a", "b"])).load()
-
-
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ("question,a,b,answer\n\nWho?,x,y,C\n", r'cases\.csv, line 3: the answer "C" is not the letter of an option'),
-        ("question,a,b,answer\nWho?,x,y,\n", r"cases\.csv, line 2: the field 'answer' is empty"),
-    ],
-)
-def test_a_bad_table_is_named_with_line_and_expectation(load, table, message):
-    with pytest.raises((DatasetError, ConfigError), match=message):
-        load(table, CaseColumns(options=["a", "b"]), name="cases.csv")
-
-
-@pytest.mark.parametrize("options", [3, "", [""], [1], ["a"] * 27, None])
-def test_options_are_named_by_columns(options):
-    with pytest.raises(
-        ConfigError, match=r"dataset\.columns\.options: found .*, expected the name of a column, or a l"
-    ):
-        CaseColumns(options=options)
-
-
 ODD = st.sampled_from(["", " ", "A", "b", "Tea", "\ud83e", "a\nb", 0, 7, 1e300, True, None, [], {}, ["1"], [[]], [{}]])
 ROWS = st.dictionaries(
     st.sampled_from(["id", "question", "options", "answer", "specialty", "relevant"]),
@@ -387,12 +319,6 @@ def test_a_case_may_have_no_answer(load, answer):
     found = load([{**HOT, "answerable": True}, {**NONE, **answer}])
     assert [case.correct for case in found.cases] == ["B", None]
     assert [query.answerable for query in found.queries] == [True, False]
-
-
-def test_a_case_without_an_answer_is_a_cell_of_a_table(load):
-    columns = CaseColumns(options=["a", "b"])
-    text = "question,a,b,answer,answerable\nWho?,x,y,A,\nWhen?,x,y,,False\n"
-    assert [case.correct for case in load(text, columns, name="cases.csv").cases] == ["A", None]
 
 
 def test_a_case_without_an_answer_names_no_page(load):

@@ -118,13 +118,6 @@ def once(reply, then=None):
 # What an endpoint that behaves is asked, and what becomes of its answers
 
 
-def test_answers_come_in_the_order_of_the_questions(server, answerer):
-    server.reply = lambda prompt, times: replace(
-        answer("AB"[int(prompt[17]) % 2]), after_s=0.01 * (9 - int(prompt[17]))
-    )
-    assert letters(answerer.answer(questions(10))) == list("ABABABABAB")
-
-
 def test_an_answer_has_its_confidence_its_cost_and_its_exchange(server, answerer):
     server.reply = lambda prompt, times: replace(answer("A"), after_s=0.2)
     [found] = answerer.answer(questions(1))
@@ -133,14 +126,6 @@ def test_an_answer_has_its_confidence_its_cost_and_its_exchange(server, answerer
     [exchange] = found.exchanges
     assert exchange.prompt == "Is this question 0?"
     assert json.loads(exchange.response)["answer"] == "A"
-
-
-@pytest.mark.parametrize("first", [None, "prose"])
-def test_the_reasoning_method_gets_the_validated_fields(server, answerer, first):
-    sloppy = completion('\n[{"Answer":"B", "confidence":1, "note":0, "steps":[], "cited":[]}] ')
-    server.reply = lambda prompt, times: completion(first) if first and "JSON" not in prompt else sloppy
-    [found] = answerer.answer(questions(1))
-    assert found.exchanges[0].response == '{"steps":[],"cited":[],"answer":"B","confidence":1}'
 
 
 def test_the_request_asks_for_json_of_the_fields_of_an_answer(server, answerer):
@@ -201,12 +186,6 @@ def test_another_endpoint_is_asked_although_this_one_has_answered(answerer):
         with_settings(answerer, base_url=f"{other.url}/").answer(questions(1))
         with_settings(answerer, base_url=other.url).answer(questions(1))  # the same address
         assert len(other.requests) == 1
-
-
-def test_a_text_without_structure_is_left_to_the_reasoning_method(server, answerer):
-    server.reply = lambda prompt, times: completion("A")
-    [found] = with_settings(answerer, structured=False).answer(questions(1))
-    assert (found.letter, found.confidence) == ("A", None)
 
 
 def test_no_more_requests_are_open_at_once_than_the_setting_says(server, answerer):
@@ -283,14 +262,6 @@ def test_an_answer_in_words_counts_where_its_correction_has_no_text(server, answ
     [found] = with_settings(answerer, reasoning=DirectReasoning()).answer(questions(1))
     assert (found.letter, found.causes, found.tokens_in) == ("B", (), 2 * TOKENS_IN)
     assert len(server.requests) == len(found.exchanges) == 2
-
-
-@pytest.mark.parametrize("change", [{"confidence": 90}, {"confidence": "0.9"}, {"sure": True}, {"cited": ["1"]}])
-def test_an_answer_with_another_bad_field_is_read_and_not_asked_for_again(server, answerer, change):
-    fields = {"answer": "B", "confidence": 0.9, "steps": [], "cited": []} | change
-    server.reply = lambda prompt, times: completion(json.dumps(fields))
-    [found] = answerer.answer(questions(1))
-    assert (found.letter, len(server.requests)) == ("B", 1)
 
 
 @pytest.mark.parametrize(

@@ -57,16 +57,6 @@ def test_the_names_of_query_types_are_within_the_chart_and_apart(types):
         assert all(one.x1 < other.x0 for one, other in pairwise(places))
 
 
-@pytest.mark.parametrize(("metric", "largest"), [(SHARE, 1), (COST, 900), (GAIN, -40)])
-def test_the_chart_of_a_ranking_has_room_for_the_curve_of_every_metric(metric, largest):
-    values = np.random.default_rng(0).random((2, 20, 30)) * np.array([1, largest])[:, None, None]
-    drawn = dict(draw(evaluation_of(metric, values)))
-    for drawing in drawn.values():
-        below, above = drawing.axes[0].get_ylim()
-        assert below <= min(0, *values.mean(axis=2).ravel())
-        assert above >= max(1, *values.mean(axis=2).ravel())
-
-
 def test_no_curve_goes_on_where_a_ranking_ends_and_more_might_be_found():
     values = np.random.default_rng(0).random((2, 20, 30))
     [(_, drawing)] = draw(evaluation_of(SHARE, values), 7)

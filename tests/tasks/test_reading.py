@@ -17,40 +17,8 @@ def rows(source, kind="rankings", listed=0):
     return list(zip(entries.queries, entries.documents, entries.numbers, strict=True))
 
 
-@pytest.mark.parametrize("documents", [["b", "a"], ("b", "a"), pd.Series(["b", "a"]), {"b": 7, "a": 7}], ids=type)
-def test_documents_of_a_query_keep_their_order(documents):
-    assert rows({"q": documents}, "qrels", listed=7) == [("q", "b", 7), ("q", "a", 7)]
-
-
-def test_scores_of_a_list_fall():
-    assert rows({"q": ["b", "a", "c"]}) == [("q", "b", 0), ("q", "a", -1), ("q", "c", -2)]
-
-
-def test_relevant_documents_may_be_a_set():
-    assert rows({"q": {"a"}}, "qrels", listed=1) == [("q", "a", 1)]
-
-
 def test_a_query_without_documents_is_named():
     assert read({"q1": [], "q2": ["a"]}, "rankings", 0).named == ["q1", "q2"]
-
-
-@pytest.mark.parametrize(("kind", "number"), [("rankings", "score"), ("qrels", "grade")])
-def test_a_table_is_read_by_its_three_columns(kind, number):
-    frame = pd.DataFrame({"rank": [0], number: [2], "doc_id": ["a"], "query_id": [7]}, index=["x"])
-    assert rows(frame, kind) == [("7", "a", 2.0)]
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_run_file_is_read_by_its_scores(tmp_path, end):
-    file = tmp_path / "run.trec"
-    file.write_bytes(f"\ufeffq1 Q0 a 1 0.1 me{end}{end}q1\tQ0\tb\t2\t1e-3\tme".encode())
-    assert rows(file) == rows(str(file)) == [("q1", "a", 0.1), ("q1", "b", 0.001)]
-
-
-def test_a_qrels_file_is_read(tmp_path):
-    file = tmp_path / "qrels.trec"
-    file.write_text("q1 0 a 2\nq1 0 b -1\n")
-    assert rows(file, "qrels") == [("q1", "a", 2), ("q1", "b", -1)]
 
 
 @pytest.mark.parametrize(
@@ -157,11 +125,6 @@ def test_qrels_of_beir_are_read_as_a_file(tmp_path):
     file = tmp_path / "test.tsv"
     file.write_text(BEIR)
     assert rows(file, "qrels") == [("q1", "doc a", 2), ("q1", "b", 0)]
-
-
-def test_a_table_of_scores_is_not_accepted_as_grades():
-    with pytest.raises(DatasetError, match=r"found the columns query_id, doc_id, score, expected .*grade"):
-        read(pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "score": [1]}), "qrels", 1)
 
 
 def test_a_bad_line_of_beirs_qrels_is_named(tmp_path):

@@ -213,23 +213,3 @@ def test_nothing_is_shipped_from_5_percent_on_whichever_is_cut(scores):
     assert not [line for line in rest if "Ship" in line or "the cheapest" in line or "any will do" in line]
     fair = decided(run("dense", scores[0], 4), run("sparse", scores[1], 0))
     assert veto_of(fair) != "unread texts"
-
-
-def test_a_sweep_over_questions_that_are_cut_ships_nothing(application, tmp_path):
-    animals = ("penguins", "lighthouses", "violins")
-    table = [{"id": each, "text": f"{each} are here"} for each in animals]
-    asked = [{"qid": each, "query": f"{LONG} where are {each}", "relevant_docs": [each]} for each in animals]
-    for name, rows in (("c", table), ("q", asked)):
-        (tmp_path / f"{name}.json").write_text(json.dumps(rows))
-    given = ["corpus=table", f"corpus.path={tmp_path}/c.json", "questions=table", f"questions.path={tmp_path}/q.json"]
-    given += ["questions.id=qid", "questions.unit=document", "dataset.name=lq", "k=1", "retriever=dense,sparse"]
-    process = application.run("-m", *given)
-    assert process.returncode == 0, process.stderr
-    assert process.stderr.count("3 of 3 queries") == 1, process.stderr
-    [parent] = application.parents()
-    decision = json.loads((application.artifacts(parent) / "decision.json").read_text())
-    assert decision["not_shipped"] == "unread texts"
-    assert "3 of 3 queries" in decision["headline"][0]
-    tags = {child.info.run_name: child.data.tags["decision"] for child in application.children()}
-    assert not any(tag.startswith("chosen") for tag in tags.values())
-    assert "not shipped: unread texts" in tags.values()

@@ -12,7 +12,7 @@ from ragsweep.datasets.formats.questions.question_table import TableQuestions
 from ragsweep.retrieval import NOTHING, ExternalRetriever, ReturnedRetriever, Rewriter, Search, SpellCheck
 from ragsweep.retrieval.results import Answers, Matching, Result
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep.tasks.ranking.ranking_false_finds import PASSAGES, asked_unanswerable, unknown_of
+from ragsweep.tasks.ranking.ranking_false_finds import PASSAGES, asked_unanswerable, not_measured
 from ragsweep.tasks.systems.own_passages import returned
 
 TEXTS = [f"Page {number} speaks of matter number {number}, and of nothing else at all." for number in range(1, 31)]
@@ -362,7 +362,7 @@ def test_questions_without_an_answer_are_asked_too_and_only_those_that_were_aske
     assert "1 question of 7 never asked" in "".join(partly.ranker.sentences)
     never, _, _ = found(Log({1, 2, 3, 4}), dataset)
     assert not len(asked_unanswerable(never.ranker, never.items)[0])
-    assert {*unknown_of(never.ranker, never.items)} == {each.name for each in PASSAGES.metrics}
+    assert {*not_measured(never.ranker, never.items)} == {each.name for each in PASSAGES.metrics}
     with pytest.raises(DatasetError, match="none of its 4 judged questions was asked"):
         found(Log({5, 6, 7}), dataset)
 
