@@ -69,10 +69,6 @@ def named(measurement):
     return {each.metric.name: each.value for each in measurement.measures}
 
 
-def scores_of(measurement):
-    return {each.metric.name: each for each in measurement.scores}
-
-
 # Calibration
 
 
@@ -130,16 +126,6 @@ def test_a_sweep_is_not_decided_by_what_could_not_be_measured(measured):
             continue
         with pytest.raises(ConfigError, match=r"^decision\.metric: brier is not measured: 5 of 40 answers have"):
             experiment.measure()
-
-
-def test_every_metric_says_of_which_answers_nothing_could_be_read(measured):
-    answers = [Answer(letter, 0.9) if row < 33 else Answer(None) for row, letter in enumerate(CORRECT)]
-    found = measured(answers)
-    assert {name: score.unread.measure for name, score in scores_of(found).items()} == dict.fromkeys(
-        ("accuracy", "brier", "ece"), "no_answer/share"
-    )
-    assert named(found)["no_answer/share"] == 7 / 40
-    assert found.values["brier"] == pytest.approx((33 * 0.01 + 7) / 40)  # an unread one has the largest error
 
 
 # Fields of responses

@@ -13,15 +13,13 @@ from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix
 
 from ragsweep.core.errors import DatasetError, NothingFoundError
 from ragsweep.datasets import Dataset, FixedChunker, PageChunker
-from ragsweep.datasets.model.cases import Case, Option
+from ragsweep.datasets.model.cases import Option
 from ragsweep.retrieval import Encoder, Ingest, OpenAIEncoder, Ranker, Ranking, SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep.tasks.task import Record
 from ragsweep.testing import TaskContract
 from ragsweep_answers.answering import Answer, Answerer, Question, answer
 from ragsweep_answers.answering.question import AnswererError
 from ragsweep_answers.cases import CaseColumns, CasesDataset
-from ragsweep_answers.measuring.answer_explanation import explanation
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.answers_task import AnswersTask
 from ragsweep_answers.measuring.contexts import contexts, questions
@@ -310,22 +308,6 @@ def test_an_answerer_without_confidence_is_not_calibrated(files):
     assert found.sections["Confidence of the answers"] == ["Calibration is not measured: no confidence is stated."]
 
 
-def test_errors_add_up_to_the_wrong_answers(files):
-    found = measured(files, Reader())
-    analysis = found.facts["error_analysis"]
-    assert sum(analysis["by_type"].values()) == analysis["total_errors"] == found.facts["overall_metrics"]["incorrect"]
-    assert [*found.facts] == [
-        "overall_metrics",
-        "retrieval_metrics",
-        "reasoning_metrics",
-        "calibration_metrics",
-        "safety_metrics",
-        "error_analysis",
-        "timing_metrics",
-        "per_question_results",
-    ]
-
-
 @pytest.mark.parametrize(
     ("answers", "expected"),
     [
@@ -467,15 +449,6 @@ def test_a_case_is_explained(sweep, shared_application, arguments):
     assert process.returncode == 0, process.stderr
     assert "A) a rapid test (correct" in process.stdout
     assert "fever.pdf#2 (relevant)" in process.stdout
-
-
-def test_an_answer_that_has_changed_is_not_explained_by_what_was_recorded():
-    case = Case("case-1", "", "Which test?", (Option("A", "a rapid test"), Option("B", "a scan")), "A")
-    table = pd.DataFrame({"query_id": ["case-1"], "answer": ["A"], "confidence": ["0.9000"], "error": [""]})
-    asked = Question("case-1", "", "Which test?", case.options)
-    text = "\n".join(explanation(Record("run", "id", table, {}), case, asked, Answer("B"), (), width=100))
-    assert "the run recorded another answer: A. What follows is of the answer now" in text
-    assert "confidence" not in text
 
 
 def test_a_run_of_answers_is_reproduced(sweep, shared_application, arguments):

@@ -214,12 +214,6 @@ def test_a_refusal_is_no_answer_and_is_not_asked_again(server, answerer, reply):
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("letter", ["Z", "", "AB", "b", "no"])
-def test_a_letter_that_is_no_option_is_no_answer(server, answerer, letter):
-    server.reply = lambda prompt, times: answer(letter)
-    assert letters(answerer.answer(questions(1))) == [None]
-
-
 MALFORMED = {
     "prose": "The answer is B.",
     "nothing": "",
@@ -345,13 +339,6 @@ def test_a_failure_that_cannot_pass_is_not_tried_again_and_stops_the_others(serv
 def test_what_came_in_place_of_a_completion_is_an_error(server, answerer, body, said):
     server.reply = lambda prompt, times: Reply(body.encode())
     assert f"{server.url}: {said}" in failure(answerer)
-
-
-def test_the_words_of_a_server_about_a_key_are_shown_if_they_repeat_no_part_of_it(server, answerer):
-    server.reply = lambda prompt, times: problem(403, "Country not supported")
-    assert "may not do this: Country not supported" in failure(answerer)
-    server.reply = lambda prompt, times: problem(403, f"No rights for ...{KEY[-4:]}")
-    assert "No rights" not in failure(answerer)
 
 
 def test_a_redirect_is_not_followed(server, answerer):

@@ -388,41 +388,6 @@ def test_confidences_are_read_on_the_scale_of_the_setting_and_refused_beyond_it(
             of_confidences(file, SCALES[data], confidence_scale=setting)
 
 
-def test_a_response_in_json_loses_its_confidence_and_keeps_its_answer(file):
-    texts = [json.dumps({"answer": "B", "confidence": value}) for value in (85, 0.5, "0.7", None)]
-    rows = [{"id": str(number), "response": text} for number, text in enumerate(texts)]
-    found = RecordedAnswerer(file(rows)).answer(MANY[:4])
-    assert [(each.letter, each.confidence, each.lost) for each in found] == [
-        ("B", None, ("confidence",)),
-        ("B", 0.5, ()),
-        ("B", 0.7, ()),
-        ("B", None, ()),
-    ]
-
-
-def test_each_list_of_questions_gets_its_own_answers(file):
-    answerer = RecordedAnswerer(file([{"id": "q1", "answer": "Dengue"}]))
-    asked, turned = question("q1", "Malaria", "Dengue"), question("q1", "Dengue", "Malaria")
-    found = answerer.answer([asked])
-    found.clear()
-    assert [answerer.answer([each])[0].letter for each in (asked, turned, asked)] == ["B", "A", "B"]
-
-
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        ({"answer": "B"}, False),
-        ({"answer": "B", "confidence": None}, False),
-        ({"response": "The answer is B."}, False),
-        ({"answer": "B", "confidence": 0.5}, True),
-        ({"probabilities": [1, 0, 0]}, True),
-        ({"response": "Answer: B\nConfidence: 80%"}, True),
-    ],
-)
-def test_it_says_whether_there_are_confidences(file, fields, expected):
-    assert RecordedAnswerer(file([{"id": "q1", **fields}])).has_confidence is expected
-
-
 def settings_of(path, **settings):
     node = OmegaConf.merge(OmegaConf.load(option_file("answerer", "recorded")), {"path": path, **settings})
     walk = Walk(OmegaConf.create({"answerer": node}))

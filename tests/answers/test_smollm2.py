@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from functools import cache
-from importlib.util import find_spec
 from typing import ClassVar
 
 import pytest
@@ -13,7 +12,6 @@ from ragsweep.models.language.language_model import Message
 from ragsweep.models.language.smollm2 import SmolLM2Model
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep_answers.answering import Answer, Evidence, LanguageModelAnswerer, Reasoning
-from ragsweep_answers.answering.question import AnswererError
 from ragsweep_answers.answering.reasoning import ChainOfThought, DirectReasoning, TreeOfThoughts
 from ragsweep_answers.answering.reasoning.dialogue import described
 from ragsweep_answers.testing import QUESTIONS, AnswererContract
@@ -206,12 +204,6 @@ def test_another_file_is_refused(monkeypatch):
         smollm2.load(NO_STORE)
 
 
-def test_a_missing_package_is_named(monkeypatch):
-    monkeypatch.setattr(smollm2, "find_spec", lambda name: None if name == "gguf" else find_spec(name))
-    with pytest.raises(ModelError, match=r"^language_model: smollm2 needs gguf, not installed here; run pip install"):
-        SmolLM2Model()
-
-
 class Echo(Reasoning):
     """Answers with what the model was shown."""
 
@@ -234,9 +226,3 @@ def test_the_last_passages_of_a_long_prompt_are_left_out(monkeypatch, loaded):
     assert long.tokens_in + len(loaded[1](f"\n[{len(kept) + 1}] {evidence[len(kept)].text}")["input_ids"]) > 396
     assert long.reasoning.endswith("D. Nothing")
     assert short.reasoning == described(QUESTIONS[1])
-
-
-def test_a_question_that_is_too_long_by_itself_is_an_error(monkeypatch):
-    monkeypatch.setattr(smollm2, "CONTEXT", 50)
-    with pytest.raises(AnswererError, match=r"^answerer: question 'anaemia' is longer than the 50 tokens"):
-        answerer(DirectReasoning()).answer(QUESTIONS[:1])

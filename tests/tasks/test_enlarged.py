@@ -217,14 +217,6 @@ def test_a_ranking_that_makes_too_few_parts_is_said(cutoff, candidates, wanted):
     assert (measures.shown(items, measures.rank(items)).ended > 0) == wanted
 
 
-def test_more_than_100_passages_are_ranked_where_parts_need_them(collection):
-    plain = task(collection, None, {"recall": metrics.recall})
-    assert plain.depth == 100
-    assert replace(plain, returns=PageUnit(), k=50).depth == 500
-    assert replace(plain, returns=PageUnit(candidates=150)).depth == 150
-    assert replace(plain, returns=PageUnit(candidates=5)).depth == 100
-
-
 @pytest.mark.usefixtures("long_work")
 def test_all_that_can_be_returned_is_a_recall_of_1(collection):
     """Whatever the unit, with all passages found and a cutoff that holds all of them."""

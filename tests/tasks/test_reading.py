@@ -127,13 +127,6 @@ def test_qrels_of_beir_are_read_as_a_file(tmp_path):
     assert rows(file, "qrels") == [("q1", "doc a", 2), ("q1", "b", 0)]
 
 
-def test_a_bad_line_of_beirs_qrels_is_named(tmp_path):
-    file = tmp_path / "test.tsv"
-    file.write_text(BEIR + "q1\tc\thigh\n")
-    with pytest.raises(DatasetError, match=rf"^{file}, line 4: the grade is \"high\""):
-        read(file, "qrels", 1)
-
-
 def test_a_pipe_is_refused_instead_of_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DatasetError, match=r"pipe.*not a file"):

@@ -1,6 +1,5 @@
 """A second task, written like a user task. Everything works for it, although nothing in `src` refers to it."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import exp
@@ -154,12 +153,6 @@ def test_the_task_writes_its_own_table_and_chart(sweep, shared_application):
     assert "Even numbers are easy." in report
 
 
-def test_the_view_shows_the_tasks_metrics(sweep, shared_application):
-    [experiment] = [each for each in shared_application.client().search_experiments() if each.name == "primes"]
-    [view] = [json.loads(value) for name, value in experiment.tags.items() if "sharedViewState" in name]
-    assert view["name"].startswith("divisors x sharpness: divisors 4, sharpness 1, ")
-
-
 def test_a_finished_sweep_is_resumed_and_an_aggregate_can_decide_it(sweep, shared_application):
     _, parent, children = sweep
     process = shared_application.run(*TASK, *SWEEP, "tracking.resume=true", "decision.metric=ece", **ENVIRONMENT)
@@ -187,12 +180,6 @@ def test_a_task_that_cannot_explain_its_runs_is_refused(sweep, shared_applicatio
     process = shared_application.script("explain", run_id, "20", "--allow", "test_second_task", **ENVIRONMENT)
     assert process.returncode == 2
     assert "test_second_task.YesNoTask does not explain its runs" in process.stderr
-
-
-def test_a_bad_setting_of_the_task_is_refused(application):
-    process = application.run(*TASK, "task.divisors=9", **ENVIRONMENT)
-    assert process.returncode == 2
-    assert "task.divisors: found 9, expected " in process.stderr
 
 
 @pytest.mark.usefixtures("drawing")

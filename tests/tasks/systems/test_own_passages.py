@@ -155,11 +155,6 @@ def test_scores_in_no_order_are_said_with_their_queries(odd, usual, unordered):
     assert [f"{unordered} of 10" in line for line in said] == [True] * bool(unordered)
 
 
-def test_falling_scores_are_kept():
-    _, ranking, _ = found(System(lambda at: [page(1, score=0.9), page(2, score=0.5)]))
-    assert ranking.scores[0].tolist() == [0.9, 0.5]
-
-
 def test_what_came_back_twice_takes_two_ranks_and_is_said():
     answered, ranking, units = found(System(lambda at: [page(at, text="so"), page(at, text="so"), page(at + 1)]))
     assert units[0] == ["m.pdf#1", "m.pdf#1", "m.pdf#2"]
@@ -298,17 +293,6 @@ def test_a_page_that_its_document_does_not_have_is_counted_as_unknown_whatever_i
     assert units[0] == ["m.pdf#0"]
     [said] = answered.ranker.sentences
     assert said.startswith("1 of 10 results is nothing that the dataset knows ('m.pdf#0')")
-
-
-def test_pages_that_are_wrong_both_ways_are_not_called_shifted():
-    said = found(System(lambda at: [page(at - 1 if at % 2 else at + 1)]))[0].ranker.sentences
-    assert not [each for each in said if "first_page" in each]
-
-
-def test_the_texts_that_came_back_are_the_passages():
-    answered, _, _ = found(System(lambda at: [page(at, text=f"shortened {at}")]))
-    assert answered.items.texts[:2] == ("shortened 1", "shortened 2")
-    assert math.isnan(answered.items.coverage())
 
 
 def test_a_span_counts_where_the_text_of_a_result_stands():
