@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ragsweep.statistics import confidence_intervals
+from ragsweep.statistics import Groups
 from ragsweep.tasks.charts import by_query_type
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.ranking_charts import draw
@@ -38,9 +38,8 @@ def test_every_bar_and_number_is_within_the_axes(metric, values):
 
 def evaluation_of(metric, values):
     """Values of recall and of another metric, shape [2, cutoffs, queries]."""
-    low, high = confidence_intervals(values[:, 4], resamples=200, seed=0)
-    metrics = (Metric("recall", "Recall"), metric)
-    return Evaluation(5, metrics, values, low, high, (None,) * 30, judged=None, resamples=200, seed=0)
+    metrics, groups = (Metric("recall", "Recall"), metric), Groups.none(30)
+    return Evaluation(5, metrics, values, (None,) * 30, judged=None, groups=groups, resamples=200, seed=0)
 
 
 @pytest.mark.parametrize("types", [["low", "high"], [*"abcdefgh"], [f"handbuch-{each}.de.pdf" for each in "abcdefghi"]])

@@ -28,7 +28,7 @@ def test_every_cutoff_up_to_20_or_k_is_measured(judged, k, cutoffs):
 
 def test_the_intervals_are_those_of_the_values_at_k(judged, evaluation):
     expected = confidence_intervals(recall(judged, 2), resamples=100)
-    assert (evaluation.ci_low[1], evaluation.ci_high[1]) == pytest.approx(expected)
+    assert (evaluation.scores[1].low, evaluation.scores[1].high) == pytest.approx(expected)
 
 
 def test_a_user_metric_is_measured(judged):

@@ -33,7 +33,7 @@ from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.routing import Routed, check_routing, routed
-from ragsweep.tasks.ranking.shown import Measuring, Shown, check_returns, depth_for, judged_ranking
+from ragsweep.tasks.ranking.shown import Measuring, Shown, check_returns, depth_for
 from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unread_texts import unread_texts
 from ragsweep.tasks.run_check import Checked
@@ -199,7 +199,7 @@ class RankingTask(Task):
         free, judged = ranking, evaluation.judged
         if self.reranker is None and self.retriever.score_threshold is not None:
             free = replace(self, retriever=self.retriever.without_threshold()).rank(items)
-            judged = judged_ranking(items, free, self.evaluation, self.k)
+            judged = self.evaluation.judged(items, free, self.k)
         return finds.false_finds_of(
             items, rows, self.k, given=ranking, judged=evaluation.judged, free=free, free_judged=judged
         )
