@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from contextlib import nullcontext, suppress
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -31,10 +31,15 @@ from ragsweep.core.project import register_resolvers, sweep_id
 from ragsweep.core.terminal import FAILED, guard
 from ragsweep.tracking.address import check_address, check_places, say_variable, sqlite_file, store_overrides
 
+if TYPE_CHECKING:
+    from ragsweep.experiment import Experiment
+
 SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job needs to know about its sweep, as JSON
 COMMAND = "RAGSWEEP_COMMAND"  # in the environment: the beginning of the command of every job
 UNNAMED = ("dataset", "corpus", "questions", "tracking", "store", "hydra", "dry_run")  # do not name a run
 NOT_REPEATED = ("tracking.resume=", "dry_run=", "hydra.job.env_set")  # which may have passwords
+
+experiments: dict[tuple[str, ...], Experiment] = {}  # built before jobs begin, by sweep and overrides; each is run once
 
 # Here, since the workers of a launcher import this file alone.
 register_resolvers()
@@ -77,7 +82,8 @@ def job(config: DictConfig) -> float:
         if not in_sweep:
             tracking.check_uri(config.tracking.uri, config.tracking.artifacts)
             tracking.close_orphans(config.tracking)
-        metrics, record, sentences = experiment.run(config, tracked)
+        planned = experiments.pop((sweep_id(), *typed), None)
+        metrics, record, sentences = experiment.run(config, tracked, planned)
     except Exception as error:
         end_if_signalled()
         if not in_sweep:
@@ -112,7 +118,7 @@ def _checked_start(config: DictConfig, typed: Sequence[str], parsed: Sequence[Ov
         name_unused(unused)
         check_tracking(config)
         experiment.items  # noqa: B018 - is loaded and checked here
-        experiment.keep(typed, sweep_id())
+        experiments[sweep_id(), *typed] = experiment
         if config.get("dry_run"):
             print(f"would run: {name_and_settings(parsed, [], unused)[0]}")
             raise SystemExit(0)
