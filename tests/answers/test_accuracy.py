@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest, poisson_binom
+from scipy.stats import binom, binomtest, poisson_binom
 from sklearn.metrics import confusion_matrix
 from statsmodels.stats.proportion import proportion_confint
 
@@ -12,6 +12,7 @@ from ragsweep.statistics import mcnemar_p, randomisation_test
 from ragsweep_answers.measuring.measures.accuracy import (
     NOT_ANSWERED,
     against_chance,
+    at_most,
     counted_otherwise,
     difference,
     wilson,
@@ -150,3 +151,10 @@ def test_a_missing_answer_is_wrong_unless_it_is_counted_otherwise(choices):
     first, guess = counted_otherwise(correct, answered, np.full(len(correct), 0.25))
     assert first.tolist() == np.where(missing, correct == 0, correct == answered).tolist()
     assert guess.tolist() == np.where(missing, 0.25, correct == answered).tolist()
+
+
+@pytest.mark.parametrize(("count", "n"), [(0, 1), (0, 50), (1, 50), (7, 60), (49, 50), (3, 10_000)])
+def test_at_the_upper_bound_so_few_events_have_a_probability_of_5_percent(count, n):
+    bound = at_most(count, n)
+    assert binom.cdf(count, n, bound) == pytest.approx(0.05, rel=1e-9)
+    assert bound == pytest.approx(binomtest(count, n, alternative="less").proportion_ci(0.95, "exact").high, rel=1e-9)

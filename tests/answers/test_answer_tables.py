@@ -1,7 +1,6 @@
 """Tables, files, facts and charts of measured answers, and the evidence of answers that are recorded."""
 
 import json
-from dataclasses import replace
 
 import pytest
 import small
@@ -10,14 +9,12 @@ from sklearn.metrics import label_ranking_average_precision_score, precision_sco
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Dataset, PageChunker
-from ragsweep.datasets.model.pages import with_keys
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep_answers.answering import Answer, Answerer, Question, RecordedAnswerer
+from ragsweep_answers.answering import Answer, Answerer, RecordedAnswerer
 from ragsweep_answers.cases import CaseColumns, CasesDataset
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.answers_task import AnswersTask
-from ragsweep_answers.measuring.contexts import with_known_units
 from ragsweep_answers.measuring.measures.retrieved import PRECISION, as_units, evidence_quality
 
 FIELDS = {"case": "clinical_case", "answer": "correct_answer", "relevant": "relevant_docs"}
@@ -138,23 +135,6 @@ def test_recorded_names_are_the_keys_of_judgments(table):
     assert by_number.details["evidence"][0] == "fever.pdf#4"
     with pytest.raises(DatasetError, match=r"evidence of case 'case-1': page '1' is in 2 documents"):
         table({"evidence": ["1"]})
-
-
-def test_recorded_evidence_may_be_documents_or_passages_as_judged(files):
-    read = files.load()
-
-    def units(unit, key, documents=read.documents):
-        collection = replace(read, unit=unit, judgments=(), documents=with_keys(documents, "document"))
-        dataset = Dataset.from_collection(collection, PageChunker())
-        asked, given = [Question("case-1", "", "Which?", ())], [Answer("A", retrieved=(key,))]
-        return with_known_units(dataset, asked, given)[0].retrieved
-
-    assert units("document", "fever.pdf") == ("fever.pdf",)
-    assert units("passage", "fever.pdf#1/0") == ("fever.pdf#1/0",)
-    assert units("document", "4", ()) == ("4",)  # nobody knows which there are
-    for unit, key in (("document", "fever.pdf#4"), ("document", "4"), ("passage", "fever.pdf#4"), ("passage", "4")):
-        with pytest.raises(DatasetError, match=rf"^evidence of case 'case-1': .*'{key}' is n"):
-            units(unit, key)
 
 
 def test_a_recorded_reasoning_is_compared_with_the_pages_that_it_was_given(measured):

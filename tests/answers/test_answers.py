@@ -11,7 +11,7 @@ import small
 from application import assert_refused
 from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix
 
-from ragsweep.core.errors import DatasetError, NothingFoundError
+from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Dataset, FixedChunker, PageChunker
 from ragsweep.datasets.model.cases import Option
 from ragsweep.retrieval import Encoder, Ingest, OpenAIEncoder, Ranker, Ranking, SparseRetriever
@@ -362,13 +362,6 @@ class Marked(Ingest):
 
     def index_texts(self, documents, passages):
         return [f"{each.text} indexed alone: {each.chunk_id}" for each in passages]
-
-
-def test_questions_that_get_no_passage_at_all_are_not_asked(files):
-    nothing, never = SparseRetriever(NO_STORE, score_threshold=99), Returns([])
-    with pytest.raises(NothingFoundError, match="score_threshold"):
-        measured(files, never, retriever=nothing)
-    assert measured(files, Reader(), retriever=nothing, evidence="judged").values["accuracy"] > 0  # needs no retrieval
 
 
 @pytest.mark.usefixtures("long_work")

@@ -109,16 +109,6 @@ def test_ids_select_questions(tmp_path):
         assert collection.left_out.of_all(2) == "2 of 3 questions"
 
 
-@pytest.mark.parametrize(
-    ("ids", "said"), [(["11", "44"], "1 of 2 ids is not in medmcqa: '44'"), ([], "found "), (3, "found 3")]
-)
-def test_ids_that_select_nothing_known_are_refused(tmp_path, ids, said):
-    with pytest.raises((DatasetError, ConfigError)) as refused:
-        cases(tmp_path, THREE, ids=ids).load()
-    assert "dataset.ids: " in str(refused.value)
-    assert said in str(refused.value)
-
-
 def test_the_defaults_change_no_setting_and_no_digest(tmp_path):
     unused = {"group", "ids", "on_error", "qrels"}
     assert {*cases(tmp_path, THREE).without_effect} >= unused

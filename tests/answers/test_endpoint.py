@@ -655,13 +655,11 @@ def test_settings_that_change_a_response_ask_again(server, answerer, setting, va
         ("headers", {"X-Title": f"of {KEY}"}, "headers: contains the key in OPENAI_API_KEY"),
         ("headers", {"X-Title": "a\r\nHost: b"}, "headers.X-Title: contains a character"),
         ("headers", {"Host": "example.org"}, "headers: 'Host' is not the name"),
-        ("headers", {"X: Y": "z"}, "headers: 'X: Y' is not the name"),
         ("headers_env", {"api-key": "gsk_0123456789"}, "headers_env.api-key: expected the name of an environment"),
         ("query", {"api-key": "gsk_0123456789"}, "query: api-key may be a key"),
         ("query", {"v": "sk-0123456789abcdefgh"}, "query: v may be a key"),
         ("query", {"v": KEY}, "query: contains the key in OPENAI_API_KEY"),
         ("extra_body", {"temperature": 1}, "extra_body: temperature belongs to language_model.temperature"),
-        ("extra_body", {"stream": True}, "extra_body: stream belongs to this request"),
         ("extra_body", {"source": [{"api_key": "gsk_0123456789"}]}, "extra_body: api_key may be a key"),
         ("extra_body", {"user": KEY}, "extra_body: contains the key in OPENAI_API_KEY"),
         ("extra_body", {"tools": [{"url": "https://u:gsk_0@h/v1"}]}, "extra_body: url may be a key"),
@@ -873,3 +871,10 @@ def test_no_header_of_the_environment_is_sent(server, answerer, monkeypatch):
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Secret: secret")
     answerer.answer(questions(1))
     assert "secret" not in str(dict(server.headers))
+
+
+def test_the_words_of_a_server_about_a_key_are_shown_if_they_repeat_no_part_of_it(server, answerer):
+    server.reply = lambda prompt, times: problem(403, "Country not supported")
+    assert "may not do this: Country not supported" in failure(answerer)
+    server.reply = lambda prompt, times: problem(403, f"No rights for ...{KEY[-4:]}")
+    assert "No rights" not in failure(answerer)

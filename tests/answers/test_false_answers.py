@@ -65,13 +65,6 @@ KNOWN = ["A .9", "A .5", "B .6", "C .2", "- -", "A -"]
 OTHERS = ["A .5", "B .2", "- -", "C -"]
 
 
-def test_every_answer_to_a_case_without_one_is_a_false_answer(measured):
-    values = measured(KNOWN, OTHERS).values
-    assert values["accuracy"] == 3 / 6  # of the cases with an answer alone
-    assert (values["false_answer_rate"], values["answered_rate"]) == (3 / 4, 5 / 6)
-    assert values["right_or_abstain"] == pytest.approx(np.sqrt(3 / 6 * 1 / 4))
-
-
 def by_loop(known, others, threshold):
     """The rates of a threshold, one question at a time; an answer without a confidence has that of 0."""
 
@@ -190,14 +183,6 @@ def test_a_certified_confidence_is_promised_in_the_words_of_answers(measured):
     assert (strict["false_answer_rate"], strict["accuracy"]) == (0, 0.6)
 
 
-def test_answers_without_a_confidence_have_no_threshold_that_lets_them_pass(measured):
-    """They are answers all the same: that no threshold is needed would be false."""
-    promise = replace(SETTINGS, target={"false_answer_rate": 0.05})
-    found = decided(run("model", measured(["A -"] * 20, ["A -"] * 60)), settings=promise).threshold
-    assert found.certificate.threshold > 0
-    assert found.kept == 0
-
-
 @pytest.mark.usefixtures("drawing")
 @pytest.mark.parametrize("known", [MANY, ["A .9"] * 40, ["- -"] * 40])
 def test_answers_of_which_none_is_given_can_be_drawn(measured, known):
@@ -258,3 +243,13 @@ def test_abstaining_in_words_is_no_answer(text):
 def test_an_option_that_says_none_of_them_is_an_answer():
     options = [Option("A", "iron"), Option("B", "rest"), Option("C", "None of the above")]
     assert read_letter("None of the above.", options) == read_letter("C", options) == "C"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_area_is_that_of_scikit_learn_where_every_answer_is_right(measured, seed):
+    metrics = pytest.importorskip("sklearn.metrics")
+    rng = np.random.default_rng(seed)
+    known, others = rng.integers(2, 11, 20) / 10, rng.integers(0, 9, 15) / 10
+    found = measured([f"A {sure}" for sure in known], [f"B {sure}" for sure in others])
+    expected = metrics.roc_auc_score([1] * 20 + [0] * 15, [*known, *others])
+    assert found.values["false_answer_auc"] == pytest.approx(expected)

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ragsweep_answers.answering.question import Answer
 from ragsweep_answers.measuring.proxies.pitfalls import completeness, evidence_cited
@@ -47,3 +49,14 @@ def test_evidence_cited_is_the_share_of_the_given_units_that_are_cited(cited, un
 )
 def test_citations_are_not_measured_without_evidence_or_without_a_reasoning(answer, units):
     assert np.isnan(evidence_cited(answer, units))
+
+
+WORDS = st.lists(st.sampled_from(["clinical presentation", "sign", "diagnosis", "protocol", "answer", "fever", "."]))
+UNITS = st.lists(st.sampled_from(["m#1", "m#2", "m#3"]), max_size=4)
+
+
+@given(WORDS, UNITS, UNITS)
+def test_shares_stay_within_bounds(words, cited, units):
+    answer = Answer("B", reasoning=" ".join(words), cited=tuple(cited))
+    for share in (completeness(answer), evidence_cited(answer, units)):
+        assert np.isnan(share) or 0 <= share <= 1

@@ -65,14 +65,10 @@ CSV = "id,answer\nq1,B\n2,A\n"
         (ROWS, "answers.jsonl"),
         (ROWS, "answers.jsonl.gz"),
         (CSV, "answers.csv"),
-        (CSV, "answers.CSV"),
         (CSV, "answers.csv.gz"),
-        (CSV.replace("\n", "\r\n"), "answers.csv"),
         ("\ufeff" + CSV, "answers.csv"),
         ("answer,note,id\nB,x,q1\n\nA,,2\n", "answers.csv"),
-        ("\n" + CSV, "answers.csv"),
         (json.dumps(ROWS, indent=1), "answers.jsonl"),
-        ([{**row, "loss": float("nan")} for row in ROWS], "answers.jsonl"),
         ([{"id": 2, "answer": "A", "exchanges": [{"prompt": "?"}]}, {"id": " q1 ", "answer": "B"}], "answers.jsonl"),
     ],
 )
@@ -93,14 +89,11 @@ def test_ids_are_the_same_in_any_normal_form(file, forms):
         ("B", "B"),
         (" b ", "B"),
         ("Typhoid fever", "B"),
-        ("typhoid fever.", "B"),
         ("(B) Typhoid fever", "B"),
         (None, None),
         ("", None),
         ("The answer is (B).", None),
-        ("I cannot tell", None),
         ("A or B", None),
-        ("?", None),
     ],
 )
 def test_an_answer_is_a_letter_or_the_text_of_an_option(first, answer, letter):
@@ -167,15 +160,10 @@ def test_a_response_is_read_where_there_is_no_answer(first):
     [
         ("Confidence: 85%", "unit", 0.85),
         ("**Confidence:** 0.85", "unit", 0.85),
-        ("Confidence: .9", "unit", 0.9),
         ("Confidence: 85", "percent", 0.85),
         ("Confidence: 8.5", "ten", 0.85),
         ("Confidence: 85", "unit", None),  # no scale is guessed
         ("Confidence: high", "unit", None),
-        ("Confidence: 8/10", "unit", None),
-        ("Confidence: -0.5", "unit", None),
-        ("Confidence: 80-90%", "unit", None),
-        ("I am 85% sure", "unit", None),
         ("95% confidence interval: 0.2", "unit", None),
     ],
 )
@@ -302,30 +290,18 @@ def test_a_bad_value_is_refused_in_one_line_that_names_its_place(file, field, va
          "probabilities; found 'id', 'letter'" + LOGS),
         ([*ROWS, {"id": "q9", "answer": "B"}], "a.jsonl", "{path}, line 3: the dataset has no case 'q9'; its cases are "
          "'q1', '2'"),
-        ([{**ROWS[0], "reasoning": "\ud800"}, ROWS[1]], "a.jsonl", "{path}, line 1: the field 'reasoning' is "
-         "\"\\ud800\"; expected a string"),
         ([*ROWS, ROWS[0]], "a.jsonl", "{path}, line 3: the case 'q1' is answered twice, first in line 1"),
-        ("id,answer\nq1,B\n2,A\nq1,A\n", "a.csv", "{path}, line 4: the case 'q1' is answered twice, first in line 2"),
         (ROWS[:1], "a.jsonl", "{path}: 1 of 2 cases has no answer: '2'; to count them as not answered, set "
          "answerer.missing=no_answer"),
         ("", "a.jsonl", "{path}: contains no answers; expected a row per case with id and answer"),
-        ("id,answer\n", "a.csv", "{path}: contains no answers; expected a row per case with id and answer"),
         ("{", "a.jsonl", "{path}: is one object over several lines; expected a list of objects, or an object on each "
          "line (docs/data_recipes.md has recipes for the JSON of other programs)"),
         ('{"id": null}\n', "a.jsonl", "{path}, line 1: the field 'id' is of type NoneType; expected a string"),
-        ('{"id": "q1", "answer": "B", "answer": "A"}', "a.jsonl", "{path}, line 1: an object has the field 'answer' "
-         "twice; expected an object on each line, or a list"),
         ('{"answer": "B"}\n', "a.jsonl", "{path}, line 1: the field 'id' is missing; found 'answer'"),
-        ("answer\nB\n", "a.csv", "{path}, line 2: the field 'id' is missing; found 'answer'"),
-        ('id,answer\nq1,"\nB\n"\n9,A\n', "a.csv", "{path}, line 5: the dataset has no case '9'; its cases "
-         "are 'q1', '2'"),
         ("id,answer,confidence\nq1,B,high\n2,A,\n", "a.csv", "{path}, line 2: the field 'confidence' is \"high\"; "
          "expected " + SCALE),
-        ("id,answer,time_ms\nq1,B,1_000\n2,A,\n", "a.csv", "{path}, line 2: the field 'time_ms' is \"1_000\"; expected "
-         "a number of at least 0"),
         ("id,answer,time_ms\nq1,B,\u0665\n2,A,\n", "a.csv", "{path}, line 2: the field 'time_ms' is \"\\u0665\"; "
          "expected a number of at least 0"),
-        ("x", "a.gz", "answerer.path: {path} has another ending than .jsonl, .json, .csv, .tsv and .parquet" + LOGS),
         ("x", "a.txt", "answerer.path: {path} has another ending than .jsonl, .json, .csv, .tsv and .parquet" + LOGS),
     ],
 )  # fmt: skip

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from outcomes import FACTS, of_scores
 
-from ragsweep.report import rows_of, veto_of
+from ragsweep.report import rows_of
 from ragsweep.report.claims import claims_of
 from ragsweep.report.record import as_record
 from ragsweep.report.report_text import table_of_configurations
@@ -97,12 +97,6 @@ def test_an_unread_answer_counts_as_often_right_as_the_others_or_as_a_guess_wher
     assert {run.name: last.statistic(run, "f1") for run in last.outcomes} == pytest.approx(expected)
 
 
-def test_the_choice_does_not_depend_on_a_few_of_them():
-    decision = decided(run("good", *drawn(0.8, 200, unread=2)), run("bad", *drawn(0.3, 200, unread=1, seed=1)))
-    assert [way["replaces"] for way in claimed(decision, "unread")["otherwise"]] == [False] * 3
-    assert veto_of(decision) is None
-
-
 def test_a_metric_whose_unread_answers_cannot_count_otherwise_says_how_many_there_are():
     """Of a Brier score, an answer that was not read has the largest error; no confidence stands for its own."""
     runs = [run("cut off", *drawn(0.8, 60, unread=9)), run("whole", *drawn(0.4, 60, seed=1))]
@@ -114,14 +108,6 @@ def test_a_metric_whose_unread_answers_cannot_count_otherwise_says_how_many_ther
     assert [way["counted_as"] for way in numbers["otherwise"]] == WAYS[-1:]
 
 
-def test_where_everything_was_read_nothing_is_said():
-    decision = decided(run("a", *drawn(0.8, 60)), run("b", *drawn(0.3, 60, seed=1)))
-    assert decision.unread.recounts == []
-    assert claimed(decision) is None
-    assert {row.unread for row in rows_of(decision)} == {None}
-    assert "unread" not in table_of_configurations(decision).splitlines()[0]
-
-
 def test_with_eight_questions_and_with_a_model_that_answered_nothing():
     some, nothing = run("some", [1, 1, 1, 0, 0, 1, 1, 0], [0] * 8), run("nothing", [0] * 8, [1] * 8)
     assert not decided(some, nothing).unread.replacing  # it answers more than the other would by guessing
@@ -130,13 +116,6 @@ def test_with_eight_questions_and_with_a_model_that_answered_nothing():
     assert not decided(nothing, either).unread.replacing
     assert claimed(decided(nothing, either))["counts"] == {"model nothing": 8, "model nothing either": 8}
     assert [*claimed(decided(nothing))["counts"].values()] == [8]
-
-
-def test_a_model_that_answered_nothing_does_not_hide_what_the_others_say():
-    runs = run("silent", *drawn(0.7, 200, unread=80)), run("steady", *drawn(0.6, 200, seed=1))
-    decision = decided(*runs, run("nothing", np.zeros(200), np.ones(200)))
-    assert decision.named.name == "steady"
-    assert [recount.choice.best.name for recount in decision.unread.replacing] == ["silent"]
 
 
 @pytest.mark.parametrize(("unread", "worse"), [(0, True), (10, True), (64, False), (256, False)])

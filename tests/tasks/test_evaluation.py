@@ -31,13 +31,6 @@ def test_the_intervals_are_those_of_the_values_at_k(judged, evaluation):
     assert (evaluation.scores[1].low, evaluation.scores[1].high) == pytest.approx(expected)
 
 
-def test_a_user_metric_is_measured(judged):
-    def first_is_page_5(judged, k):
-        return (judged.units[:, 0] == 5).astype(float)
-
-    assert evaluate(judged, {"mine": first_is_page_5}, 2, TYPES, resamples=100).per_query.tolist() == [[0, 1, 0]]
-
-
 @pytest.mark.parametrize(
     ("values", "found"),
     [

@@ -2,7 +2,6 @@
 
 import os
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -30,39 +29,17 @@ def test_a_query_without_documents_is_named():
             "rankings, query 'q': found a str, expected a list of document ids, best first, or a dict "
             "{document id: score}",
         ),
-        (
-            {"q": {"a"}},
-            "rankings, query 'q': found a set, expected a list of document ids, best first, or a dict "
-            "{document id: score}",
-        ),
-        (
-            {"q": pd.DataFrame({"doc_id": ["a"]})},
-            "rankings, query 'q': found a DataFrame, expected a list of document ids, best first, or a dict "
-            "{document id: score}",
-        ),
         ({"q": {"a": None}}, "rankings, query 'q', document 'a': found the score None, expected a finite number"),
-        (
-            {"q": {"a": float("nan")}},
-            "rankings, query 'q', document 'a': found the score nan, expected a finite number",
-        ),
         ({"q": ["a", 2.0]}, "rankings, query 'q': found the id 2.0, a float; expected a string or a whole number"),
         (
             {"q": [("a", 0.3)]},
             "rankings, query 'q': found the id ('a', 0.3), a tuple; expected a string or a whole number",
         ),
-        ({None: []}, "rankings: found the id None, a NoneType; expected a string or a whole number"),
         (
             pd.DataFrame(columns=["query_id", "doc_id", "rank"]),
             "rankings: found the columns query_id, doc_id, rank, expected query_id, doc_id, score, each once; "
             "name yours with .rename(columns={... : 'score'})",
         ),
-        (
-            pd.DataFrame(columns=["query_id", "doc_id", "score", "score"]),
-            "rankings: found the columns query_id, doc_id, score, score, expected query_id, doc_id, score, each once; "
-            "name yours with .rename(columns={... : 'score'})",
-        ),
-        ({"q": {"a": np.inf}}, "rankings, query 'q', document 'a': found the score inf, expected a finite number"),
-        ({"q": {"a": "1_0"}}, "rankings, query 'q', document 'a': found the score '1_0', expected a finite number"),
         (
             {"q": {"a": 10**5000}},
             "rankings, query 'q', document 'a': found the score of thousands of digits, expected a finite number",
@@ -71,13 +48,8 @@ def test_a_query_without_documents_is_named():
             {10**5000: ["a"]},
             "rankings: found the id of thousands of digits, a int; expected a string or a whole number",
         ),
-        (
-            pd.DataFrame(columns=["query", "doc_id", "score"]),
-            "rankings: found the columns query, doc_id, score, expected query_id, doc_id, score, each once; "
-            "name yours with .rename(columns={... : 'query_id'})",
-        ),
     ],
-    ids=range(16),
+    ids=range(8),
 )
 def test_unreadable_input_is_refused_in_one_line(source, message):
     with pytest.raises(DatasetError) as error:

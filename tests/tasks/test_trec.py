@@ -144,12 +144,6 @@ def test_a_later_passage_of_a_unit_keeps_its_rank_under_another_id():
     assert [line.split()[2] for line in run] == ["a.pdf#1", "a.pdf#1@a.pdf#1/1", "a.pdf#2"]
 
 
-def test_white_space_in_a_name_does_not_shift_the_columns():
-    dataset = small(["x"], [Judgment("first query", "my manual.pdf#1", 1)], "my manual.pdf", ["first query"])
-    _, run = exported(dataset, [{0: 1.0}])
-    assert trec_eval(run, dataset, 1, relevance_level=1) == {"first%20query": dict.fromkeys(METRICS, 1.0)}
-
-
 def test_repeated_page_labels_give_no_duplicate_lines():
     pages = [("1", "a.pdf#1", "x"), ("1", "a.pdf#1", "y"), ("1", "a.pdf#1", "z")]
     document = Document.from_pages("a.pdf", pages)

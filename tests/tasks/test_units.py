@@ -84,16 +84,6 @@ def test_the_units_of_a_passage_are_those_of_all_its_pages():
     assert dataset(["a", "b"], {("q", 2): 1, ("q", 9): 1}).coverage() == 0.5
 
 
-def test_a_page_without_text_is_empty_in_the_middle_of_a_passage():
-    assert dataset(["a", " ", "c"], {("q", 1): 1}).empty_pages == ("a#2",)
-
-
-def test_pages_of_one_document_are_one_unit_if_documents_are_judged():
-    document = Document.from_pages("a", [("1", "a", "x"), ("2", "a", "y")])
-    collection = Collection("small", "document", (document,), (Query("q", "q"),), (Judgment("q", "a", 1),))
-    assert not len(Dataset.from_collection(collection, LETTERS).further_units)
-
-
 TEXTS = st.lists(st.sampled_from(["a", "bb", " ", "", "ccccccc"]), min_size=1, max_size=7)
 
 

@@ -8,11 +8,8 @@ from string import ascii_lowercase
 import numpy as np
 import pytest
 from endpoint_server import EndpointServer, Reply
-from outcomes import decided, of_scores
 
 from ragsweep.models.encoders.model_files import MINILM, local_folder, window_of
-from ragsweep.report import headline, veto_of
-from ragsweep.report.record import as_record
 from ragsweep.retrieval import (
     NOTHING,
     CrossEncoderReranker,
@@ -194,22 +191,3 @@ def test_a_sweep_whose_passages_are_cut_names_a_setting_that_reads_them_to_their
     assert "chunker=recursive chunker.size=null" in cut.stderr
     assert cured.returncode == 0
     assert "are longer than" not in cured.stderr
-
-
-def run(name, score, cut):
-    unread = {"model": MINILM, "texts": "queries", "cut": cut, "out_of": 100, "read": 254, "unit": "tokens"}
-    scores = np.clip(score + np.linspace(-0.1, 0.1, 20), 0, 1)
-    return of_scores(name, scores, {"retriever": name}, facts={"unread_texts": [unread] if cut else []}.items())
-
-
-@pytest.mark.parametrize("scores", [(0.5, 0.9), (0.9, 0.5), (0.5, 0.5)])
-def test_nothing_is_shipped_from_5_percent_on_whichever_is_cut(scores):
-    decision = decided(run("dense", scores[0], 5), run("sparse", scores[1], 0))
-    assert veto_of(decision) == "unread texts" == as_record(decision, "")["not_shipped"]
-    first, *rest = headline(decision)
-    assert "5 of 100 queries" in first
-    assert "254" in first
-    assert "(retriever dense)" in first
-    assert not [line for line in rest if "Ship" in line or "the cheapest" in line or "any will do" in line]
-    fair = decided(run("dense", scores[0], 4), run("sparse", scores[1], 0))
-    assert veto_of(fair) != "unread texts"

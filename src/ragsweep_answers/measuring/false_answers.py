@@ -67,17 +67,9 @@ def false_answers(cases: pd.DataFrame, others: pd.DataFrame) -> FalseFinds:
 
 def table(others: pd.DataFrame) -> pd.DataFrame:
     """A row for each case without an answer: what it gets, and how sure of that the answerer is."""
-    import pandas as pd
-
-    return pd.DataFrame(
-        {
-            "query_id": [case.query_id for case in others["case"]],
-            "answer": [answer.letter or "" for answer in others["answer"]],
-            "confidence": others["confidence"].to_numpy(),
-            "given": (others["chosen"] >= 0).to_numpy(dtype=int),
-            "query": [case.text for case in others["case"]],
-        }
-    )
+    columns = {"answer": others["letter"].fillna(""), "given": (others["chosen"] >= 0).astype(int)}
+    table = others.assign(**columns)[["query_id", "answer", "confidence", "given", "query"]]
+    return table.reset_index(drop=True)
 
 
 def _confidence(cases: pd.DataFrame) -> Array:

@@ -83,31 +83,15 @@ LATENCY = np.array([1.0])
     ("answers", "expected"),
     [
         (None, "returned NoneType, expected Answers"),
-        ([[page(1)]] * 10, "returned list, expected Answers"),
         (Answers([[page(1)]] * 9, LATENCY), "results: found those of 9 queries, expected those of 10"),
         (Answers(None, LATENCY), "results: found NoneType, expected a sequence for each query"),
-        (Answers([iter([page(1)])] * 10, LATENCY), r"results\[0\]: found list_iterator, expected a sequence of Result"),
         (Answers([[page(1)._replace(ids=None)]] * 10, LATENCY), "expected ids as a tuple"),
         (Answers([page(1)] * 10, LATENCY), r"results\[0\]\[0\] \(query 0, rank 1\): found tuple, expected a Result"),
-        (
-            Answers([[page(1), {"page": 1}]] * 10, LATENCY),
-            r"\[0\]\[1\] \(query 0, rank 2\): found dict, expected",
-        ),
-        (Answers([[], ["text"]] * 5, LATENCY), r"results\[1\]\[0\] \(query 1, rank 1\): found str, expected a Result"),
-        (
-            Answers([[page(1)._replace(page=1)]] * 10, LATENCY),
-            "expected ids as a tuple, and ids, source, page and text",
-        ),
         (
             Answers([[page(1)._replace(ids="a")]] * 10, LATENCY),
             "expected ids as a tuple, and ids, source, page and text",
         ),
-        (
-            Answers([[page(1)._replace(text=None)]] * 10, LATENCY),
-            "expected ids as a tuple, and ids, source, page and text",
-        ),
         (Answers([[page(1, score="1")]] * 10, LATENCY), "found the score '1', expected a number or None"),
-        (Answers([[page(1)]] * 10, [1.0]), "latency_ms: found list, expected an array of float64"),
         (Answers([[page(1)]] * 10, np.array([-1.0])), "latency_ms: expected a row of at most 10 numbers of at least 0"),
     ],
 )
