@@ -6,21 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import small
+from answers import small_answers
+from answers.small_answers import Fixed, cases_of, named, settings
 from omegaconf import OmegaConf
 from scipy.stats import binomtest
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.datasets import PageChunker
 from ragsweep.experiment import Experiment
-from ragsweep.retrieval import SparseRetriever
-from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.task import Task
-from ragsweep_answers.answering import Answer, Answerer
-from ragsweep_answers.cases import CaseColumns, CasesDataset
+from ragsweep_answers.answering import Answer
+from ragsweep_answers.cases import CaseColumns
 from ragsweep_answers.measuring import answer_charts as charts
 from ragsweep_answers.measuring.answer_claims import accuracy_claim
-from ragsweep_answers.measuring.answer_settings import AnswerSettings
-from ragsweep_answers.measuring.answers_task import AnswersTask
 from ragsweep_answers.measuring.measures.accuracy import against_chance
 from ragsweep_answers.measuring.measures.confidence import too_few
 
@@ -32,41 +29,20 @@ FIELDS = {"case": "clinical_case", "answer": "correct_answer", "relevant": "rele
 CALIBRATED = {"brier", "ece"}
 
 
-class Fixed(Answerer):
-    """Gives these answers to the cases."""
-
-    recorded = False
-
-    def __init__(self, answers, recorded):
-        self.answers = dict(zip((each["question"] for each in CASES), answers, strict=True))
-        self.recorded = recorded
-
-    def answer(self, questions):
-        return [self.answers[each.question] for each in questions]
-
-
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cases")
-    values = dict(each.partition("=")[::2] for each in small.case_arguments(folder))
     (folder / "many.json").write_text(json.dumps(CASES))
-    return CasesDataset("small", str(folder / "many.json"), CaseColumns(**FIELDS), values["dataset.documents"])
+    return replace(cases_of(small.case_arguments(folder), CaseColumns(**FIELDS)), cases=str(folder / "many.json"))
 
 
 @pytest.fixture
 def measured(files):
     def measure(answers, dataset=files, *, recorded=False, evidence="retrieved", **changed):
-        usual = {"collapse": "after_cutoff", "relevance_level": 1, "resamples": 100, "bins": 10, "confident": 0.8}
-        settings = AnswerSettings(**{**usual, "unsure": 0.3, "controls": [], **changed})
-        stages = PageChunker(), SparseRetriever(NO_STORE), Fixed(answers, recorded)
-        task = AnswersTask(dataset, *stages, settings, 2, 0, NO_STORE, evidence)
-        return task.measure(task.load())
+        answerer = Fixed(answers, [case["question"] for case in CASES], recorded=recorded)
+        return small_answers.measured(dataset, answerer, evidence=evidence, evaluation=settings(**changed))
 
     return measure
-
-
-def named(measurement):
-    return {each.metric.name: each.value for each in measurement.measures}
 
 
 # Calibration

@@ -4,59 +4,29 @@ import json
 
 import pytest
 import small
+from answers import small_answers
+from answers.small_answers import Fixed, cases_of, named, settings
 from scipy.stats import beta
 from sklearn.metrics import label_ranking_average_precision_score, precision_score, recall_score
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Dataset, PageChunker
-from ragsweep.retrieval import SparseRetriever
-from ragsweep.store.stage_store import NO_STORE
-from ragsweep_answers.answering import Answer, Answerer, RecordedAnswerer
-from ragsweep_answers.cases import CaseColumns, CasesDataset
-from ragsweep_answers.measuring.answer_settings import AnswerSettings
-from ragsweep_answers.measuring.answers_task import AnswersTask
+from ragsweep_answers.answering import Answer, RecordedAnswerer
 from ragsweep_answers.measuring.measures.retrieved import PRECISION, as_units, evidence_quality
 
-FIELDS = {"case": "clinical_case", "answer": "correct_answer", "relevant": "relevant_docs"}
-SAME = ("id", "specialty", "difficulty", "condition", "option_conditions")
 CORRECT = [case["correct_answer"] for case in small.cases()]
 RELEVANT = [page for _, _, page, _, _ in small.CASES]
 DENGUE = "- kind: missed critical diagnosis\n  reason: She bleeds.\n  case: [dengue]\n  chosen: [pulse]\n"
 
 
-class Fixed(Answerer):
-    """Gives the same answers, whatever the evidence."""
-
-    recorded = False
-
-    def __init__(self, answers, *, recorded=False):
-        self.answers, self.recorded = answers, recorded
-
-    def answer(self, questions):
-        given = dict(zip((question for question, *_ in small.CASES), self.answers, strict=True))
-        return [given[each.question] for each in questions]
-
-
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    values = dict(each.partition("=")[::2] for each in small.case_arguments(tmp_path_factory.mktemp("cases")))
-    columns = CaseColumns(**FIELDS, **{name: name for name in SAME})
-    return CasesDataset("small", values["dataset.cases"], columns, values["dataset.documents"])
+    return cases_of(small.case_arguments(tmp_path_factory.mktemp("cases")))
 
 
 @pytest.fixture
 def measured(files):
-    def measure(answerer, **changed):
-        usual = {"collapse": "after_cutoff", "relevance_level": 1, "resamples": 100, "bins": 10, "confident": 0.8}
-        settings = AnswerSettings(**{**usual, "unsure": 0.3, "controls": [], **changed})
-        task = AnswersTask(files, PageChunker(), SparseRetriever(NO_STORE), answerer, settings, 2, 0, NO_STORE)
-        return task.measure(task.load())
-
-    return measure
-
-
-def named(measurement):
-    return {each.metric.name: each.value for each in measurement.measures}
+    return lambda answerer, **changed: small_answers.measured(files, answerer, evaluation=settings(**changed))
 
 
 def recorded(retrieved, **more):

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import small
+from answers import small_answers
+from answers.small_answers import Fixed, cases_of, named, settings
 from application import assert_refused
 from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix
 
@@ -19,22 +21,11 @@ from ragsweep.store.stage_store import NO_STORE
 from ragsweep.testing import TaskContract
 from ragsweep_answers.answering import Answer, Answerer, Question, answer
 from ragsweep_answers.answering.question import AnswererError
-from ragsweep_answers.cases import CaseColumns, CasesDataset
-from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.answers_task import AnswersTask
 from ragsweep_answers.measuring.contexts import contexts, questions
 
 SPARSE = SparseRetriever(NO_STORE)
-COLUMNS = CaseColumns(
-    answer="correct_answer",
-    id="id",
-    case="clinical_case",
-    specialty="specialty",
-    difficulty="difficulty",
-    condition="condition",
-    option_conditions="option_conditions",
-    relevant="relevant_docs",
-)
+CONTROLS = settings(controls=["none", "judged", "placebo"])
 
 
 class Reader(Answerer):
@@ -45,8 +36,8 @@ class Reader(Answerer):
 
     def _answer(self, question: Question) -> Answer:
         text = " ".join(passage.text for passage in question.evidence).lower()
-        named = [option.letter for option in question.options if option.text.split()[-1].lower() in text]
-        return Answer(named[0], confidence=0.9, reasoning="It says so.") if named else Answer(None)
+        values = [option.letter for option in question.options if option.text.split()[-1].lower() in text]
+        return Answer(values[0], confidence=0.9, reasoning="It says so.") if values else Answer(None)
 
 
 @dataclass(frozen=True)
@@ -57,19 +48,6 @@ class Beside(Ranker):
 
     def rank(self, search, depth):
         return SPARSE.rank(search, depth)
-
-
-class Fixed(Answerer):
-    """Gives the same answers to the cases, whatever their evidence."""
-
-    has_confidence = True
-
-    def __init__(self, answers):
-        self.answers = answers
-
-    def answer(self, questions):
-        given = dict(zip((question for question, *_ in small.CASES), self.answers, strict=False))
-        return [given[each.question] for each in questions]
 
 
 class Returns(Answerer):
@@ -89,8 +67,7 @@ def arguments(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def files(arguments):
-    values = dict(each.partition("=")[::2] for each in arguments)
-    return CasesDataset("small", values["dataset.cases"], COLUMNS, values["dataset.documents"])
+    return cases_of(arguments)
 
 
 COPIES = 5  # of 8 cases: enough to measure calibration
@@ -109,27 +86,12 @@ def dataset(files):
     return Dataset.from_collection(files.load(), PageChunker())
 
 
-def settings(**changed):
-    usual = {
-        "collapse": "after_cutoff",
-        "relevance_level": 1,
-        "resamples": 200,
-        "bins": 10,
-        "confident": 0.8,
-        "unsure": 0.3,
-        "controls": ["none", "judged", "placebo"],
-    }
-    return AnswerSettings(**{**usual, **changed})
-
-
 def task(files, answerer, **changed):
-    given = {"evaluation": settings(), "k": 2, "seed": 0, "store": NO_STORE, **changed}
-    return AnswersTask(files, PageChunker(), given.pop("retriever", SparseRetriever(NO_STORE)), answerer, **given)
+    return small_answers.task(files, answerer, **{"evaluation": CONTROLS, **changed})
 
 
 def measured(files, answerer, **changed):
-    made = task(files, answerer, **changed)
-    return made.measure(made.load())
+    return small_answers.measured(files, answerer, **{"evaluation": CONTROLS, **changed})
 
 
 @pytest.mark.usefixtures("drawing")
@@ -143,7 +105,7 @@ class TestAnswersTask(TaskContract):
             "chunker": PageChunker(),
             "retriever": SparseRetriever(NO_STORE),
             "answerer": Reader(),
-            "evaluation": settings(),
+            "evaluation": CONTROLS,
             "k": 2,
             "seed": 0,
         }
@@ -208,11 +170,11 @@ def test_values_are_those_of_scikit_learn(many):
 def test_no_answer_counts_as_wrong_and_is_said(files):
     correct = [case["correct_answer"] for case in small.cases()]
     found = measured(files, Fixed([Answer(None), Answer(None), *map(Answer, correct[2:])]))
-    named = {each.metric.name: each.value for each in found.measures}
+    values = named(found)
     assert found.values["accuracy"] == 6 / 8
-    assert named["no_answer/share"] == 2 / 8
-    assert named["no_answer/accuracy_as_first"] == 7 / 8  # of the two, A is correct in the second
-    assert named["no_answer/accuracy_as_chance"] == pytest.approx((6 + 2 / 3) / 8)
+    assert values["no_answer/share"] == 2 / 8
+    assert values["no_answer/accuracy_as_first"] == 7 / 8  # of the two, A is correct in the second
+    assert values["no_answer/accuracy_as_chance"] == pytest.approx((6 + 2 / 3) / 8)
     assert "2 of 8 questions have no answer that could be read" in " ".join(found.sections["Answers"])
     assert found.facts["error_analysis"]["by_type"]["no answer"] == 2
 
@@ -241,8 +203,8 @@ def test_answers_of_a_control_that_could_not_be_read_are_said(files):
 def test_what_a_server_says_of_responses_is_counted_and_said(files):
     given = [Answer("A"), *[Answer(None, causes=("cut_off",))] * 3, Answer("B", causes=("empty", "empty"))]
     found = measured(files, Fixed([*given, *[Answer("A")] * 3]))
-    named = {each.metric.name: each.value for each in found.measures if each.metric.name.startswith("responses/")}
-    assert named == {"responses/cut_off_share": 3 / 8, "responses/empty_share": 1 / 8}
+    values = {each.metric.name: each.value for each in found.measures if each.metric.name.startswith("responses/")}
+    assert values == {"responses/cut_off_share": 3 / 8, "responses/empty_share": 1 / 8}
     assert found.per_item["causes"].tolist() == ["", *["cut_off"] * 3, "empty", *[""] * 3]
     assert found.facts["overall_metrics"]["causes"] == {"cut_off": 3, "empty": 1}
     [said] = [each for each in found.sections["Answers"] if "cut off 3 (" in each]
@@ -262,10 +224,10 @@ def test_a_cause_that_does_not_exist_is_refused():
 
 def test_the_controls_answer_the_same_questions_from_other_evidence(files):
     found = measured(files, Reader())
-    named = {each.metric.name: each.value for each in found.measures}
-    assert named["control/none"] == 0
-    assert named["control/placebo"] < named["control/retrieved"] == found.values["accuracy"]
-    assert named["control/judged"] == 4 / 8  # cases 2, 3, 6 and 7, by hand
+    values = named(found)
+    assert values["control/none"] == 0
+    assert values["control/placebo"] < values["control/retrieved"] == found.values["accuracy"]
+    assert values["control/judged"] == 4 / 8  # cases 2, 3, 6 and 7, by hand
     assert len(found.sections["Answers"]) >= 4
 
 
@@ -274,8 +236,8 @@ def test_answers_from_the_judged_pages_are_compared_where_there_are_any(files, t
     cases[3]["relevant_docs"] = []  # its answer was wrong with the judged page, too
     (tmp_path / "cases.json").write_text(json.dumps(cases))
     found = measured(replace(files, cases=str(tmp_path / "cases.json")), Reader())
-    named = {each.metric.name: each.value for each in found.measures}
-    assert named["control/judged"] == 4 / 7
+    values = named(found)
+    assert values["control/judged"] == 4 / 7
     [judged] = [each for each in found.sections["Answers"] if "with the judged pages" in each]
     assert judged.startswith("7 questions with a judged page: ")
 
@@ -283,8 +245,8 @@ def test_answers_from_the_judged_pages_are_compared_where_there_are_any(files, t
 def test_a_single_case_has_no_placebo(files, tmp_path):
     (tmp_path / "cases.json").write_text(json.dumps(small.cases()[:1]))
     single = replace(files, cases=str(tmp_path / "cases.json"))
-    named = {each.metric.name for each in measured(single, Reader()).measures}
-    assert {name for name in named if name.startswith("control/")} == {
+    values = {each.metric.name for each in measured(single, Reader()).measures}
+    assert {name for name in values if name.startswith("control/")} == {
         "control/retrieved",
         "control/none",
         "control/judged",
