@@ -235,7 +235,6 @@ def test_an_invalid_argument_is_named(settings, message):
     ("rankings", "qrels", "message"),
     [
         (RANKED, {}, "qrels: no query has a judgment, so nothing can be measured"),
-        (RANKED, {"q": []}, "qrels: no query has a judgment, so nothing can be measured"),
         ({}, JUDGED, "rankings: found no query, expected some that qrels judges: 'q'"),
         (
             {"Q1": ["a"], "Q2": []},
@@ -249,22 +248,12 @@ def test_an_invalid_argument_is_named(settings, message):
         ),
         (
             RANKED,
-            {"q": {"a": np.inf}},
-            "qrels, query 'q', document 'a': found the grade inf, expected a whole number from -10^9 to 10^9",
-        ),
-        (
-            RANKED,
-            {"q": {"a": 10**20}},
-            f"qrels, query 'q', document 'a': found the grade {10**20}, expected a whole number from -10^9 to 10^9",
-        ),
-        (
-            RANKED,
             {"q": {"a": 0, "b": -1}},
             "qrels: nothing is relevant: found no grade above 0, expected some of at least 1 (relevance_level)",
         ),
         (RANKED, {"q": {"a": 1, "a ": 2}}, "qrels, query 'q', document 'a': found the grades 1 and 2, expected one"),
     ],
-    ids=range(9),
+    ids=range(6),
 )
 def test_empty_or_contradictory_input_is_refused(rankings, qrels, message):
     with pytest.raises(DatasetError) as error:
