@@ -11,9 +11,10 @@ from ragsweep.core.limits import Between
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.numbered_words import LEAST_HELD
 from ragsweep.retrieval import Ranking
+from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.ranking.judging import Collapse, Judged, judge
 from ragsweep.tasks.ranking.metrics import Gain
-from ragsweep.tasks.ranking.ranking_evaluation import CURVE, RankingMetric
+from ragsweep.tasks.ranking.ranking_evaluation import CURVE, RankingMetric, values_at
 from ragsweep.tasks.ranking.spans.needs import needs_spans, with_spans
 from ragsweep.tasks.ranking.spans.span_metrics import SpanOverlap
 from ragsweep.tasks.ranking.spans.spans import Token
@@ -43,6 +44,11 @@ class EvaluationSettings:
     token: Token = "character"
     span_overlap: SpanOverlap = "union"
     fuzzy_threshold: Annotated[float, Between(0, 1)] = LEAST_HELD
+
+    def values(self, items: Dataset, judged: Judged, cutoff: int) -> Array:
+        """The value of each metric at a cutoff, shape [metrics, queries]."""
+        names = tuple(items.queries[row].query_id for row in judged.queries)
+        return values_at(judged, self.metrics, cutoff, names)
 
     def judged(self, items: Dataset, ranking: Ranking, cutoffs: int) -> Judged:
         """A ranking of all queries, judged; with the spans of the first 20 or more ranks if a metric needs them."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,10 +22,9 @@ from ragsweep.models.encoders.token_counts import token_counts
 from ragsweep.retrieval import Ranking
 from ragsweep.retrieval.returned_units.merging import Enlarging, Part
 from ragsweep.statistics.intervals import Array
+from ragsweep.store.stage_store import Store
 from ragsweep.tasks.ranking.judging import Judged
-
-if TYPE_CHECKING:
-    from ragsweep.tasks.ranking.shown import Measuring
+from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 
 RANKED_AT_LEAST = 100  # a query with fewer ranked passages has no others
 
@@ -34,9 +32,12 @@ RANKED_AT_LEAST = 100  # a query with fewer ranked passages has no others
 class ReturnedParts:
     """The parts that are returned for the judged queries at every cutoff, in pieces with one unit each."""
 
-    def __init__(self, items: Dataset, enlarging: Enlarging, ranking: Ranking, measuring: Measuring) -> None:
+    def __init__(
+        self, items: Dataset, enlarging: Enlarging, ranking: Ranking, evaluation: EvaluationSettings, deepest: int
+    ) -> None:
+        """Find the parts at the cutoffs 1 to `deepest`."""
         self.queries = np.unique(items.qrels.query)
-        self._items, self._ranking, self._enlarging, self._measuring = items, ranking, enlarging, measuring
+        self._items, self._ranking, self._enlarging, self._evaluation = items, ranking, enlarging, evaluation
         self._documents = {document.source: document for document in items.documents}
         self._positions = {unit: position for position, unit in enumerate(items.units)}
         self._numbers: dict[tuple[str, int, int], int] = {}
@@ -47,7 +48,7 @@ class ReturnedParts:
         self._rows: list[list[list[tuple[int, ...]]]] = []  # the pieces of these parts
         for query in self.queries.tolist():
             found = ranking.passages[query][ranking.passages[query] != NOTHING].tolist()
-            at_cutoffs = enlarging.at_cutoffs(found, ranking.scores[query].tolist(), measuring.deepest)
+            at_cutoffs = enlarging.at_cutoffs(found, ranking.scores[query].tolist(), deepest)
             self.parts.append(at_cutoffs)
             new = dict.fromkeys(part for parts in at_cutoffs for part in parts)
             pieces = {part: self._pieces_of(part, found) for part in new}
@@ -58,7 +59,7 @@ class ReturnedParts:
         self._best = self._best_possible() if items.references else {}
         self._all = self._as_dataset()
         rows = {query.query_id: row for row, query in enumerate(items.queries)}
-        judgments = relevant_passages(items.references, self._passages, measuring.evaluation.fuzzy_threshold)
+        judgments = relevant_passages(items.references, self._passages, evaluation.fuzzy_threshold)
         numbers = {passage.chunk_id: number for number, passage in enumerate(self._passages)}
         self._relevant = {(rows[of.query_id], numbers[of.unit]) for of in judgments if of.grade}
 
@@ -74,21 +75,21 @@ class ReturnedParts:
         units = {(passage.source, *span) for passage, span in spans}
         return sum(end - start for _, start, end in units) / len(units)
 
-    def tokens(self) -> Array | None:
+    def tokens(self, counter: tuple[str, Store]) -> Array | None:
         """The tokens of what each query gets at each cutoff, shape [cutoffs, queries]; None if they are not known."""
-        counts = token_counts(self._all.texts, *self._measuring.counter)
+        counts = token_counts(self._all.texts, *counter)
         if counts is None:
             return None
         of = counts.tolist()
         sums = [[sum(of[piece] for part in at for piece in part) for at in rows] for rows in self._rows]
         return np.array(sums, dtype=np.float64).T
 
-    def ended(self, cutoffs: Indices) -> int:
+    def ended(self, cutoffs: Indices, depth: int, budget: int | None) -> int:
         """For how many queries more passages may be found, and those that are ranked make too little."""
         ranked = (self._ranking.passages[self.queries] != NOTHING).sum(axis=1)
-        ends = self._measuring.depth if len(self._ranking.others) else RANKED_AT_LEAST  # some have fewer candidates
+        ends = depth if len(self._ranking.others) else RANKED_AT_LEAST  # some have fewer candidates
         more = (ranked >= ends) & (ranked < len(self._items.passages))
-        less = self.numbers < cutoffs if self._measuring.budget is None else self.numbers <= cutoffs
+        less = self.numbers < cutoffs if budget is None else self.numbers <= cutoffs
         return int((more & less).sum())
 
     def ranks_of(self, cutoffs: Indices) -> dict[tuple[int, int], tuple[int, ...]]:
@@ -104,11 +105,11 @@ class ReturnedParts:
     def values(self, cutoff: int) -> Array:
         """The value of each metric at a cutoff, shape [metrics, queries]."""
         items, _, judged, places = self.judged(np.full(len(self.queries), cutoff))
-        values = np.empty((len(self._measuring.evaluation.metrics), len(self.queries)))
+        values = np.empty((len(self._evaluation.metrics), len(self.queries)))
         for number in np.unique(places).tolist():
             rows = np.flatnonzero(places == number)
             some = judged if len(rows) == len(self.queries) else judged.rows(rows)
-            values[:, rows] = self._measuring.values(items, some, number)
+            values[:, rows] = self._evaluation.values(items, some, number)
         return values
 
     def judged(self, cutoffs: Indices) -> tuple[Dataset, Ranking, Judged, Indices]:
@@ -130,7 +131,7 @@ class ReturnedParts:
         items = self._with_qrels(rows) if self._items.references else self._all
         scores = np.where(scores == -np.inf, -np.inf, strictly_falling(scores))  # so that pieces keep their order
         ranking = replace(self._ranking, passages=passages, scores=scores, others=np.empty(0))
-        judged = self._measuring.evaluation.judged(items, ranking, width)
+        judged = self._evaluation.judged(items, ranking, width)
         missing = cutoffs - np.array([len(row) for row in rows])
         return items, ranking, judged, (judged.units != NOTHING).sum(axis=1) + missing
 

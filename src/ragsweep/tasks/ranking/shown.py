@@ -20,7 +20,7 @@ from ragsweep.store.stage_store import Store
 from ragsweep.tasks.ranking import ranking_costs as costs
 from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.ranking.judging import Judged
-from ragsweep.tasks.ranking.ranking_evaluation import CURVE, Evaluation, at_cutoff, described, values_at
+from ragsweep.tasks.ranking.ranking_evaluation import CURVE, Evaluation, at_cutoff, described
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.returned_parts import ReturnedParts
 
@@ -75,11 +75,6 @@ class Measuring:
     counter: tuple[str, Store]
     seed: int
 
-    def values(self, items: Dataset, judged: Judged, cutoff: int) -> Array:
-        """The value of each metric at a cutoff, shape [metrics, queries]."""
-        names = tuple(items.queries[row].query_id for row in judged.queries)
-        return values_at(judged, self.evaluation.metrics, cutoff, names)
-
     def evaluated(
         self, items: Dataset, judged: Judged, values: Array, ranks: Indices | None, places: Indices | None = None
     ) -> Evaluation:
@@ -113,7 +108,7 @@ class Measuring:
         tokens = costs.tokens_of(items, ranking, judged, self.deepest, self.counter)
         ranks = costs.within(self.budget, (judged.units != NOTHING).sum(axis=1), tokens)
         cutoffs = max(CURVE, self.largest(ranks))
-        values = np.stack([self.values(items, judged, cutoff) for cutoff in range(1, cutoffs + 1)], axis=1)
+        values = np.stack([self.evaluation.values(items, judged, cutoff) for cutoff in range(1, cutoffs + 1)], axis=1)
         evaluation = self.evaluated(items, judged, values, ranks)
         characters = sum(map(len, items.texts)) / max(1, len(items.texts))
         ended = 0 if ranks is None or self.depth >= len(items.passages) else int((ranks >= self.depth).sum())
@@ -121,8 +116,9 @@ class Measuring:
 
     def parts(self, items: Dataset, ranking: Ranking, unit: ReturnedUnit) -> Shown:
         """The parts of documents that are returned for the passages of a ranking, measured at every cutoff."""
-        pieces = ReturnedParts(items, Enlarging(unit, items.documents, items.passages), ranking, self)
-        tokens = pieces.tokens()
+        enlarging = Enlarging(unit, items.documents, items.passages)
+        pieces = ReturnedParts(items, enlarging, ranking, self.evaluation, self.deepest)
+        tokens = pieces.tokens(self.counter)
         ranks = costs.within(self.budget, pieces.numbers, tokens)
         cutoffs = max(CURVE, self.largest(ranks))
         values = np.stack([pieces.values(cutoff) for cutoff in range(1, cutoffs + 1)], axis=1)
@@ -135,7 +131,7 @@ class Measuring:
             None if tokens is None else tokens[:cutoffs],
             pieces.mean_size,
             pieces.ranks_of(at),
-            pieces.ended(at),
+            pieces.ended(at, self.depth, self.budget),
         )
 
 
