@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from contextlib import nullcontext, suppress
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -31,16 +31,13 @@ from ragsweep.core.project import register_resolvers, sweep_id
 from ragsweep.core.terminal import FAILED, guard
 from ragsweep.tracking.address import check_address, check_places, say_variable, sqlite_file, store_overrides
 
-if TYPE_CHECKING:
-    from ragsweep.experiment import Experiment
-
 SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job needs to know about its sweep, as JSON
 COMMAND = "RAGSWEEP_COMMAND"  # in the environment: the beginning of the command of every job
 UNNAMED = ("dataset", "corpus", "questions", "tracking", "store", "hydra", "dry_run")  # do not name a run
 NOT_REPEATED = ("tracking.resume=", "dry_run=", "hydra.job.env_set")  # which may have passwords
 
-experiments: dict[tuple[str, ...], Experiment] = {}  # built before jobs begin, by sweep and overrides; each is run once
 
+experiments: dict[tuple[str, ...], Any] = {}  # built before jobs begin, by sweep and overrides; each is run once
 # Here, since the workers of a launcher import this file alone.
 register_resolvers()
 warnings.filterwarnings("ignore", message=r"\s+'hydra/launcher/.*' is validated")  # our YAML has the plugins' own names
@@ -82,8 +79,7 @@ def job(config: DictConfig) -> float:
         if not in_sweep:
             tracking.check_uri(config.tracking.uri, config.tracking.artifacts)
             tracking.close_orphans(config.tracking)
-        planned = experiments.pop((sweep_id(), *typed), None)
-        metrics, record, sentences = experiment.run(config, tracked, planned)
+        metrics, record, sentences = experiment.run(config, tracked, experiments.pop((sweep_id(), *typed), None))
     except Exception as error:
         end_if_signalled()
         if not in_sweep:

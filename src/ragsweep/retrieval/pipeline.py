@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
+import numpy as np
+
+from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.core.timing import UNTIMED
@@ -124,7 +127,8 @@ class PipelineRetriever(Thresholded):
         """The ranker gets the rewritten queries, the rerankers the first passages of the ranking."""
         for search in self.expanded(texts.search).searches:
             yield self.ranker, texts._replace(search=search)
-        yield from ((stage, texts.reranked) for stage in (self.reranker, self.dynamic_k))
+        first = np.unique(texts.ranked[texts.ranked != NOTHING])
+        yield (self.reranker, self.dynamic_k), texts._replace(search=texts.search.of_own_texts, passages=first)
 
     def expanded(self, search: Search) -> Expansion:
         """What is searched for instead of the queries."""

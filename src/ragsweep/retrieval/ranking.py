@@ -128,22 +128,6 @@ class TextsRead(NamedTuple):
     passages: Indices
     ranked: Indices
 
-    @property
-    def of_queries(self) -> TextsRead:
-        """The queries alone."""
-        return self._replace(passages=self.passages[:0])
-
-    @property
-    def of_passages(self) -> TextsRead:
-        """The passages alone."""
-        return self._replace(queries=self.queries[:0])
-
-    @property
-    def reranked(self) -> TextsRead:
-        """What a reranker gets: the ranked passages as they are."""
-        passages = np.unique(self.ranked[self.ranked != NOTHING])
-        return self._replace(search=self.search.of_own_texts, passages=passages)
-
 
 def ranked(
     passages: Indices, scores: npt.NDArray[np.float32] | Scores, depth: int, latency_ms: Milliseconds = UNTIMED

@@ -85,8 +85,8 @@ class RoutedRetriever(Ranker):
 
     def texts_of_parts(self, texts: TextsRead) -> Iterator[tuple[object, TextsRead]]:
         """The routes get all, the classifier the queries."""
-        yield from ((route, texts) for route in self.routes.values())
-        yield self.classifier, texts.of_queries
+        yield self.routes, texts
+        yield self.classifier, texts._replace(passages=texts.passages[:0])
 
     def parts(self) -> Mapping[str, Ranker]:
         """The routes."""

@@ -52,13 +52,9 @@ class Component:
         return False
 
     def texts_of_parts(self, texts: Any) -> Iterator[tuple[object, Any]]:
-        """Each part, with those of these texts that it gets: `TextsRead` of retrieval. By default, every part gets all.
-
-        Only parts of settings that have an effect are named.
-        """
+        """Each part of an effect, with those of these texts (`TextsRead`) that it gets; by default, each gets all."""
         names: list[str] = [field.name for field in fields(self)] if is_dataclass(self) else []
-        unused = declared(self, "without_effect")
-        yield from ((getattr(self, name), texts) for name in names if name not in unused)
+        yield from ((getattr(self, name), texts) for name in names if name not in declared(self, "without_effect"))
 
 
 def declared(part: object, name: str) -> Any:

@@ -62,7 +62,7 @@ class MmrReranker(Reranker):
 
     def texts_of_parts(self, texts: TextsRead) -> Iterator[tuple[object, TextsRead]]:
         """The encoder gets the passages, and the queries only for their cosine."""
-        yield self.encoder, texts if self.similarity == "cosine" else texts.of_passages
+        yield self.encoder, texts if self.similarity == "cosine" else texts._replace(queries=texts.queries[:0])
 
     def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
         """The passages of a ranking in the order in which they are chosen, at most `depth` of them."""
