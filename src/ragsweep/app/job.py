@@ -35,6 +35,8 @@ COMMAND = "RAGSWEEP_COMMAND"  # in the environment: the beginning of the command
 UNNAMED = ("dataset", "corpus", "questions", "tracking", "store", "hydra", "dry_run")  # do not name a run
 NOT_REPEATED = ("tracking.resume=", "dry_run=", "hydra.job.env_set")  # which may have passwords
 
+
+experiments: dict[tuple[str, ...], Any] = {}  # built before jobs begin, by sweep and overrides; each is run once
 # Here, since the workers of a launcher import this file alone.
 register_resolvers()
 warnings.filterwarnings("ignore", message=r"\s+'hydra/launcher/.*' is validated")  # our YAML has the plugins' own names
@@ -76,7 +78,7 @@ def job(config: DictConfig) -> float:
         if not in_sweep:
             tracking.check_uri(config.tracking.uri, config.tracking.artifacts)
             tracking.close_orphans(config.tracking)
-        metrics, record, sentences = experiment.run(config, tracked)
+        metrics, record, sentences = experiment.run(config, tracked, experiments.pop((sweep_id(), *typed), None))
     except Exception as error:
         end_if_signalled()
         if not in_sweep:
@@ -111,7 +113,7 @@ def _checked_start(config: DictConfig, typed: Sequence[str], parsed: Sequence[Ov
         name_unused(unused)
         check_tracking(config)
         experiment.items  # noqa: B018 - is loaded and checked here
-        experiment.keep(typed, sweep_id())
+        experiments[sweep_id(), *typed] = experiment
         if config.get("dry_run"):
             print(f"would run: {name_and_settings(parsed, [], unused)[0]}")
             raise SystemExit(0)

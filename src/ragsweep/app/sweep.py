@@ -21,7 +21,7 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from ragsweep.app.job import COMMAND, SWEEP, as_given, check_tracking, command_of, name_and_settings
+from ragsweep.app.job import COMMAND, SWEEP, as_given, check_tracking, command_of, experiments, name_and_settings
 from ragsweep.app.messages import explained, settings_in, unknown_setting, without_hydra
 from ragsweep.app.workers import check_launcher, tell_workers
 from ragsweep.config.composing import SharingLoader, sharing
@@ -296,7 +296,7 @@ def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[tuple[str
             experiment = built(used) if without else experiment
             kept[used] = experiment if len(kept) < MOST_KEPT else None
         if kept[used] is experiment:
-            experiment.keep([line for line in used if not line.startswith("hydra.")], sweep_id())
+            experiments[sweep_id(), *(line for line in used if not line.startswith("hydra."))] = experiment
     first = next(filter(None, kept.values())).config  # that of the whole sweep lacks what is swept
     check_tracking(first)
     for used in [*kept]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ragsweep.core.errors import ConfigError
@@ -49,6 +50,11 @@ class Component:
         were asked again, and keeps that apart. The setting `repeats` of a run has it built with 0, 1, 2, ...
         """
         return False
+
+    def texts_of_parts(self, texts: Any) -> Iterator[tuple[object, Any]]:
+        """Each part of an effect, with those of these texts (`TextsRead`) that it gets; by default, each gets all."""
+        names: list[str] = [field.name for field in fields(self)] if is_dataclass(self) else []
+        yield from ((getattr(self, name), texts) for name in names if name not in declared(self, "without_effect"))
 
 
 def declared(part: object, name: str) -> Any:

@@ -67,9 +67,12 @@ class RankingEvaluation:
     @property
     def summary(self) -> pd.DataFrame:
         """A row per metric: its mean at k, and the bounds of its 95 % bootstrap interval; NaN of a single query."""
-        ends = (self.evaluation.ci_low, self.evaluation.ci_high) if len(self.query_ids) > 1 else (np.nan, np.nan)
-        columns = dict(zip(("mean", "ci_low", "ci_high"), (list(self.means.values()), *ends), strict=True))
-        return pd.DataFrame(columns, index=pd.Index(self.evaluation.names, name="metric"))
+        known = len(self.query_ids) > 1
+        rows = [
+            (score.value, *((score.low, score.high) if known else (np.nan,) * 2)) for score in self.evaluation.scores
+        ]
+        index = pd.Index(self.evaluation.names, name="metric")
+        return pd.DataFrame(rows, index=index, columns=["mean", "ci_low", "ci_high"])
 
     @property
     def per_query(self) -> pd.DataFrame:

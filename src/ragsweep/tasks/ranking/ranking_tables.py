@@ -56,6 +56,7 @@ def retrieved(evaluation: Evaluation, dataset: Dataset) -> list[str]:
     return ["; ".join(units[row[row != NOTHING]]) for row in first]
 
 
+ANSWERABLE = "Answerable queries"  # a heading
 CHUNKS_BY_PAGES = (
     "Judgments of {0}s cannot say which chunks are better, as a {0} counts as found with any piece of it; "
     "with judged spans of text (questions=spans), experiment=chunking compares them."
@@ -100,7 +101,7 @@ def on_answerable(evaluation: Evaluation, dataset: Dataset) -> Checked:
     count = f"{rows.sum()} of {len(rows)} queries"
     said = f"Something relevant can be found for {count}. On these (on all): {', '.join(each)}."
     facts = {"answerable": {"queries": int(rows.sum()), "metrics": means}}
-    return Checked(sections={"Answerable queries": [said]}, facts=facts)
+    return Checked(sections={ANSWERABLE: [said]}, facts=facts)
 
 
 def doubts_of_data(shown: Shown, items: Dataset, k: int, budget: int | None) -> Checked:
