@@ -67,13 +67,6 @@ class RankerContract(StageContract):
         """Shape, range, order and duplicates are checked."""
         assert rank(made, self.search, depth).passages.shape[1] <= depth
 
-    def test_it_finds_nothing_where_it_says_why(self, made: Ranker) -> None:
-        """One that says why nothing is found says it of each query, and only where its ranking is empty."""
-        silences = made.silences(self.search)
-        assert len(silences) == len(self.search.queries)
-        empty = (made.rank(self.search, 5).passages == NOTHING).all(axis=1)
-        assert all(empty[row] for row, silence in enumerate(silences) if silence is not None and silence.whole)
-
     def test_it_ranks_the_same_way_each_time(self) -> None:
         """Two objects of the same settings give the same bits."""
         first, second = (self.make(NO_STORE).rank(self.search, 5) for _ in range(2))

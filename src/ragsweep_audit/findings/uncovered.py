@@ -10,10 +10,10 @@ import numpy as np
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.terminal import counted, named, quoted, verb
 from ragsweep.datasets import Query
-from ragsweep.retrieval import Ranker
+from ragsweep.retrieval import Ranker, rank
 from ragsweep.store.identity import identity
 from ragsweep.tasks.ranking.coverage import about_left_out, absent_units, but_graded, findable, relevant
-from ragsweep.tasks.ranking.nothing_found import silent_queries
+from ragsweep.tasks.ranking.nothing_found import sentence, without_passages
 from ragsweep.tasks.search import search_of
 from ragsweep_audit.findings.finding import Audited, Finder, Finding
 
@@ -103,15 +103,14 @@ class NothingFound(Finder):
         return [*audited.key, identity(audited.retriever), *of_index]
 
     def find(self, audited: Audited) -> Iterator[Finding]:
-        """A finding for each reason."""
+        """A finding that names them. A retriever with an encoder ranks passages for every query."""
         dataset, retriever, asked = audited.items, audited.retriever, np.unique(audited.items.qrels.query)
-        if isinstance(retriever, Ranker):
-            for silent in silent_queries(retriever, search_of(dataset), asked):
-                cost = "They score 0." if silent.silence.whole else "Only the other parts rank passages for them."
-                ids, details = _ids([dataset.queries[row] for row in silent.rows]), silent.silence
-                problem = silent.problem(dataset, len(asked))
-                finding = self.finding(problem, ids, len(asked), part=details.part, reason=details.reason)
-                yield replace(finding, cost=cost, advice=silent.advice)
+        if isinstance(retriever, Ranker) and audited.encoder is None:
+            rows = without_passages(rank(retriever, search_of(dataset), 1), asked)
+            if len(rows):
+                ids = _ids([dataset.queries[row] for row in rows.tolist()])
+                finding = self.finding(sentence(dataset, rows, len(asked)), ids, len(asked))
+                yield replace(finding, cost="They score 0.")
 
 
 class ReferencesWithoutOffsets(Finder):
