@@ -47,6 +47,10 @@ class OrderContract(StageContract):
         """What is kept of it for a search, if it has a store; its shape, range, order and duplicates are checked."""
         raise NotImplementedError
 
+    def chooses_by_depth(self, made: Any) -> bool:
+        """Whether it orders only as many candidates as are asked for, so that a lower depth may begin otherwise."""
+        return False
+
     @pytest.mark.parametrize("depth", [1, 5, 1000])
     def test_it_returns_a_ranking_of_any_depth(self, made: Any, depth: int) -> None:
         assert self.checked(made, self.search, depth).passages.shape[1] <= depth
@@ -65,7 +69,7 @@ class OrderContract(StageContract):
             assert [score for _, score in alone] == pytest.approx(scores, abs=self.tolerance, rel=0)
 
     def test_a_lower_depth_is_the_beginning_of_a_higher_one(self, made: Any) -> None:
-        if getattr(made, "chooses_by_depth", False):
+        if self.chooses_by_depth(made):
             pytest.skip("chooses as many candidates as are asked for")
         low, high = (self.ordered(made, range(len(self.search.queries)), depth) for depth in (3, 6))
         assert [row[:3] for row in _rows(high)] == _rows(low)
@@ -87,6 +91,10 @@ class RankerContract(OrderContract):
     def checked(self, made: Any, search: Search, depth: int) -> Ranking:
         """The ranking of a search."""
         return rank(made, search, depth)
+
+    def chooses_by_depth(self, made: Any) -> bool:
+        """What the ranker says."""
+        return bool(made.chooses_by_depth)
 
     def test_a_corpus_of_one_passage_can_be_searched(self, made: Ranker) -> None:
         self._needs_no_other_corpus(made)
