@@ -284,7 +284,6 @@ OF_OTHERS = {
     "finish_reason": {"response"},
     "message": {"response"},
     "index": {"endpoint_encoder"},
-    "prompt": {"smollm2"},  # of a thread
     "metric": {"metric"},  # of a function that computes one, as the next
     "of_spans": {"needs"},
     "store": {"stages", "ingest"},  # of a component, where what it returns is kept

@@ -393,7 +393,7 @@ CAUGHT = {
     ("TestDice", "test_it_ranks_the_same_way_each_time"),
     ("TestUnchecked", "test_every_setting_has_an_annotation"),
     ("TestUnchecked", "test_every_query_gets_one_text"),
-    ("TestInventing", "test_it_returns_a_ranking_of_what_it_was_given"),
+    ("TestInventing", "test_it_returns_a_ranking_of_any_depth"),
     ("TestLong", "test_queries_and_passages_have_the_same_dimensions"),
     ("TestLong", "test_embeddings_are_of_length_1_and_do_not_depend_on_the_texts_beside_them"),
     ("TestFirstSentence", "test_nothing_but_white_space_is_lost"),

@@ -98,11 +98,6 @@ class QdrantRetriever(FilledRetriever):
         return f"qdrant {self.collection}"
 
     @property
-    def _own(self) -> Sequence[object]:
-        names = "collection vector sparse_vector language fusion candidates score_threshold exact ef_search".split()
-        return [[getattr(self, name) for name in names if name not in self.without_effect], dict(self.filter or {})]
-
-    @property
     def _searches_vectors(self) -> bool:
         return self.vector is not None
 

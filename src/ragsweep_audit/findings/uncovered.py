@@ -8,10 +8,11 @@ import numpy as np
 
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.terminal import counted, named, quoted, verb
-from ragsweep.retrieval import Ranker
+from ragsweep.datasets import Query
+from ragsweep.retrieval import Ranker, rank
 from ragsweep.store.identity import identity
 from ragsweep.tasks.ranking.coverage import about_left_out, absent_units, but_graded, findable, relevant
-from ragsweep.tasks.ranking.nothing_found import silent_queries
+from ragsweep.tasks.ranking.nothing_found import sentence, without_passages
 from ragsweep.tasks.search import search_of
 from ragsweep_audit.findings.finding import Audited, Finder, Finding
 
@@ -100,14 +101,13 @@ class NothingFound(Finder):
         return [*audited.key, identity(audited.retriever), *of_index]
 
     def find(self, audited: Audited) -> Iterator[Finding]:
-        """A finding for each reason."""
+        """A finding that names them. A retriever with an encoder ranks passages for every query."""
         dataset, retriever, asked = audited.items, audited.retriever, np.unique(audited.items.qrels.query)
-        if isinstance(retriever, Ranker):
-            for silent in silent_queries(retriever, search_of(dataset), asked):
-                cost = "They score 0." if silent.silence.whole else "Only the other parts rank passages for them."
-                ids, why = [dataset.queries[row].query_id for row in silent.rows], silent.silence
-                about = {"cost": cost, "advice": silent.advice, "part": why.part, "reason": why.reason}
-                yield self.finding(silent.problem(dataset, len(asked)), ids, len(asked), **about)
+        if isinstance(retriever, Ranker) and audited.encoder is None:
+            rows = without_passages(rank(retriever, search_of(dataset), 1), asked)
+            if len(rows):
+                ids = [dataset.queries[row].query_id for row in rows.tolist()]
+                yield self.finding(sentence(dataset, rows, len(asked)), ids, len(asked), cost="They score 0.")
 
 
 class ReferencesWithoutOffsets(Finder):
