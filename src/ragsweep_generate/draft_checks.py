@@ -13,9 +13,9 @@ from ragsweep.datasets.readers.fields import flaw_of_text
 from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.text.content_words import content_stems, content_words, is_near_copy, numbers_and_negations
 from ragsweep.text.dependent_questions import flaw_of_context
-from ragsweep.text.tokens import Span, words
+from ragsweep.text.quotes import find_quote, whole_words
+from ragsweep.text.tokens import Span, count_of_words, stripped, words
 from ragsweep_generate.drafts import UNANSWERABLE, Draft, Request
-from ragsweep_generate.references import locate
 from ragsweep_generate.searching import CorpusSearch, Found, share_within
 
 # The checks in their order, each with what it accepts. A draft that fails one does not reach the next.
@@ -34,6 +34,9 @@ SHOWN_CHARACTERS_OF_DRAFT = 80  # characters of a text in a reason
 EASY_RANK = 1
 LONGEST_QUESTION = 300  # characters
 LEAST_CONTENT = 2  # words of a question that are not function words
+LEAST_SIMILARITY = 0.9  # of the letters of a reference and of what the passage has
+SHORTEST_REFERENCE = 3  # words of a reference
+QUOTATION_MARKS = {*"'\"\u201c\u201d\u2018\u2019"}
 
 
 class Accepted(NamedTuple):
@@ -178,3 +181,17 @@ def flaw_of_form(question: str) -> str | None:
     if len(content_words(question)) < LEAST_CONTENT:
         return f"it has fewer than {LEAST_CONTENT} words of content"
     return None
+
+
+def locate(reference: str, text: str) -> Span | None:
+    """Where a reference, as a model has copied it, is in a text; None if the text does not contain it.
+
+    The span is that of the text, so what is recorded is what the text says.
+    """
+    reference = reference.strip()
+    if {reference[:1], reference[-1:]} <= QUOTATION_MARKS:  # a model often puts what it copies into quotes
+        reference = reference[1:-1].strip()
+    if count_of_words(reference) < SHORTEST_REFERENCE:
+        return None
+    place = find_quote(reference, text, LEAST_SIMILARITY)
+    return stripped(text, *whole_words(text, *place)) if place else None

@@ -1,19 +1,14 @@
 """Questions whose judgments are texts without a document."""
 
 import json
-import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from read_strictly import read_strictly, span_questions
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Document
-from ragsweep.datasets.formats.questions.spans import COMPARED, PIECE, Spans
-from ragsweep.text.quotes import find_quote
 
 ANAEMIA = "Iron tablets treat anaemia. Take one a day, with food.\nTea keeps iron from being absorbed."
 FEVER = "A fever above 38 °C needs a\nvisit. Drink enough. Take one a day."
@@ -108,44 +103,9 @@ def test_a_reference_without_a_text_is_refused_as_such(tmp_path, text):
         read(of_contexts(tmp_path, text))
 
 
-def test_a_text_that_no_document_has_as_written_says_what_finds_more(tmp_path):
-    with pytest.raises(DatasetError, match=r"is in no document as it is written; questions\.similarity=0\.9"):
+def test_a_text_that_no_document_has_as_written_names_its_own(tmp_path):
+    with pytest.raises(DatasetError, match=r"is in no document as it is written; questions\.document=COLUMN"):
         read(of_contexts(tmp_path, "A fever above 38 °C needs a visit."))
-
-
-@pytest.mark.parametrize("text", ["A fever above 38°C needs a visit.", "A fever over 38 °C needs a visit. Drink"])
-def test_a_text_that_another_program_has_read_is_found_with_a_similarity(tmp_path, text):
-    [(_, source, found)] = spans(read(of_contexts(tmp_path, text), similarity=0.9))
-    assert source == "fever.txt"
-    assert found.startswith("A fever above 38 °C needs a\nvisit")
-
-
-def test_a_text_that_no_document_has_is_lost_with_a_similarity(tmp_path):
-    path = of_contexts(tmp_path, "Iron tablets treat anaemia.")
-    rows = [*json.loads(path.read_text()), {"question": "Else?", "references": ["Sunlight gives vitamin D."]}]
-    path.write_text(json.dumps(rows))
-    asked = read(path, similarity=0.9)
-    assert spans(asked) == {("1", "anaemia.txt", "Iron tablets treat anaemia.")}
-    assert [(each.query_id, each.text) for each in asked.lost] == [("2", "Sunlight gives vitamin D.")]
-
-
-PARTS = st.sampled_from(["a Äb-Ba", "abab bbb", "BÄaa", "b", "a-a"])
-LETTERS = st.lists(PARTS, max_size=15).map("".join)
-
-
-@given(st.lists(LETTERS, min_size=1, max_size=6), LETTERS, st.data())
-def test_the_documents_that_are_compared_are_those_that_share_most_pieces(texts, inserted, data):
-    start = data.draw(st.integers(0, len(texts[0])))
-    content = inserted + texts[0][start:]
-    documents = [Document.from_pages(f"{row}", [("1", f"{row}#1", text)]) for row, text in enumerate(texts)]
-    sought, *known = (re.sub("[ -]", "", text).replace("Ä", "a").lower() for text in (content, *texts))
-    pieces = [sought[at : at + PIECE] for at in range(0, len(sought) - PIECE + 1, PIECE)]
-    shared = [sum(piece in letters for piece in pieces) for letters in known]
-    likely = sorted((row for row, count in enumerate(shared) if count), key=lambda row: -shared[row])[:COMPARED]
-    expected = [row for row in likely if find_quote(content, texts[row], None, 0.6)]
-    found = Spans(tuple(documents), 0.6, "references", None, in_text=False)._having(content)
-    if not any(content in text for text in texts) and not any(sought and sought in letters for letters in known):
-        assert [int(each.source) for each in found] == expected
 
 
 def test_references_with_offsets_need_their_document(tmp_path):

@@ -81,7 +81,7 @@ class OwnDataset(Selecting):
         with as_typed(self.preset, self.spelt_out):
             collection = self.questions.read(self.corpus.read())
             named = replace(collection, name=self.name, skipped=tuple(sorted(set(self.corpus.left_out()))))
-            return self.selected(named).read_as(self.corpus.reading())
+            return self.selected(named)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from ragsweep.core.terminal import counted, say_once, some_of, verb
 from ragsweep.datasets.formats.corpora.text_documents import PAGES, PLAIN, WORD
 from ragsweep.datasets.formats.pdf_headings import PageHeading, page_headings, placed
 from ragsweep.datasets.formats.pdf_parsers import Parser, expect_installed, pages_of, versions_of
-from ragsweep.datasets.model.collection import Document, Heading, Reading
+from ragsweep.datasets.model.collection import Document, Heading
 from ragsweep.datasets.model.dataset_format import Corpus
 from ragsweep.datasets.model.pages import nearest
 from ragsweep.datasets.readers.fields import flaw_of_name
@@ -76,11 +76,6 @@ class PdfDocuments(Corpus):
     def left_out(self) -> Sequence[str]:
         """The skipped files."""
         return self.skip
-
-    def reading(self) -> Reading:
-        """What is read, whatever reads it, and what reads it here."""
-        files = [[source, digest_file(file)] for source, file in self._files().items()]
-        return Reading(digest([files, self.page_numbers]), versions_of(self.parser))
 
     def read(self) -> tuple[Document, ...]:
         """Read the documents, in a stable order. Raises `DatasetError` if a file cannot be read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from itertools import chain
@@ -106,12 +106,7 @@ PARSERS: Mapping[Parser, Pdfium | PyPdf] = {"pdfium": Pdfium(), "pypdf": PyPdf()
 
 def versions_of(parser: Parser) -> str:
     """The libraries of a parser with their versions, such as `pypdf 7.1.1`."""
-    return with_versions(PARSERS[parser].libraries)
-
-
-def with_versions(libraries: Sequence[str]) -> str:
-    """Installed packages with their versions."""
-    return ", ".join(f"{each} {version(each)}" for each in libraries)
+    return ", ".join(f"{library} {version(library)}" for library in PARSERS[parser].libraries)
 
 
 def expect_installed(setting: str, parser: Parser) -> None:

@@ -24,7 +24,6 @@ from ragsweep.datasets.model.collection import (
     LeftOut,
     Page,
     Query,
-    Reading,
     Reference,
     Unit,
 )
@@ -93,7 +92,6 @@ class Dataset:
         references: The spans that answer the queries, each with its text, if the dataset judges spans. The qrels follow
             from them.
         left_out: The questions that are not measured, and the documents that are left out of rankings.
-        reading: What the documents were read from, and by which parser; None if that is not known.
         columns: As of the collection.
         further_units: The further units of passages of several pages: rows of passage and unit, in the order of the
             passages and then of the pages, shape [further units, 2].
@@ -116,7 +114,6 @@ class Dataset:
     cases: tuple[Case, ...] = ()
     references: tuple[Reference, ...] = ()
     left_out: LeftOut = field(default_factory=LeftOut)
-    reading: Reading | None = None
     columns: str = ""
     further_units: Indices = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
     documents: tuple[Document, ...] = field(default=(), repr=False)
@@ -188,7 +185,6 @@ class Dataset:
             cases=collection.cases,
             references=references,
             left_out=collection.left_out,
-            reading=collection.reading,
             further_units=np.array([(row, positions[key]) for row, key in further], dtype=np.int64).reshape(-1, 2),
         )
 
