@@ -19,8 +19,7 @@ from ragsweep.datasets import (
     TextCorpus,
     pdf_dataset,
 )
-from ragsweep.datasets.formats.pdf_headings import PageHeading, placed
-from ragsweep.datasets.formats.pdf_parsers import PARSERS
+from ragsweep.datasets.formats.pdf_parsers import PARSERS, PageHeading, placed
 
 OTHERS = [
     pytest.param("pypdf", marks=pytest.mark.extra("parsers")),

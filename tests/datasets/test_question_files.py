@@ -14,7 +14,7 @@ from read_strictly import read_strictly, span_questions
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Document, OwnDataset, Reference, TableCorpus, TableQuestions, beir_dataset
-from ragsweep.datasets.readers.judgments import EXPECTED, structured
+from ragsweep.datasets.readers.fields import EXPECTED, structured
 from ragsweep.datasets.readers.qrels_files import read_qrels
 
 BOOK = Document.from_pages(

@@ -11,8 +11,8 @@ import ragsweep
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.timing import UNTIMED
 from ragsweep.datasets import BeirQuestions, IrDatasetsDataset, OwnDataset, PageChunker, beir_dataset
+from ragsweep.datasets.formats.beir import Unranked
 from ragsweep.datasets.formats.conversion import convert
-from ragsweep.datasets.model.left_out import Unranked
 from ragsweep.retrieval import (
     DenseRetriever,
     Expander,

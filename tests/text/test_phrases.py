@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.text.content_words import reasoning_stems
-from ragsweep.text.phrases import contains, phrases, stems
+from ragsweep.text.content_words import contains, phrases, reasoning_stems, stems
 
 WORDS = st.lists(st.sampled_from("fever Fevers referred 0.5 mg 10g sulphate the of B -- (...) é ß".split()), max_size=8)
 

@@ -17,9 +17,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ragsweep.text.content_words import numbers_and_negations
+from ragsweep.text.content_words import NUMBER, numbers_and_negations
 from ragsweep.text.normalisation import composed
-from ragsweep.text.phrases import NUMBER
 from ragsweep.text.tokens import Span, letters_with_marks, word_spans
 
 Form = Literal["NFC", "NFD"]

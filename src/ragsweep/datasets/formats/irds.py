@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from ragsweep.core.errors import DatasetError, first_line
 from ragsweep.core.limits import Text
+from ragsweep.datasets.formats.beir import own_documents
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, LeftOut, Query
 from ragsweep.datasets.model.faults import Faults
-from ragsweep.datasets.model.left_out import own_documents
 from ragsweep.datasets.model.selecting import Selecting
 
 BEIR = "beir/"  # what the ids of its benchmarks begin with

@@ -21,8 +21,15 @@ from ragsweep.core.progress import advance, progress
 from ragsweep.core.quoting import typed
 from ragsweep.core.terminal import counted, say_once, some_of, verb
 from ragsweep.datasets.formats.corpora.text_documents import PAGES, PLAIN, WORD
-from ragsweep.datasets.formats.pdf_headings import PageHeading, page_headings, placed
-from ragsweep.datasets.formats.pdf_parsers import Parser, expect_installed, pages_of, versions_of
+from ragsweep.datasets.formats.pdf_parsers import (
+    PageHeading,
+    Parser,
+    expect_installed,
+    page_headings,
+    pages_of,
+    placed,
+    versions_of,
+)
 from ragsweep.datasets.model.collection import Document, Heading
 from ragsweep.datasets.model.dataset_format import Corpus
 from ragsweep.datasets.model.pages import nearest

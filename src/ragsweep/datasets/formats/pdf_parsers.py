@@ -1,20 +1,21 @@
-"""The libraries that read the text of PDF files: `corpus.parser` names one."""
+"""What is read of PDF files: texts, by the library that `corpus.parser` names, labels of pages, title and outline."""
 
 from __future__ import annotations
 
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ragsweep.core.digest import version
 from ragsweep.core.errors import ConfigError, DatasetError, first_line
-from ragsweep.core.terminal import counted
+from ragsweep.core.terminal import counted, one_line
+from ragsweep.datasets.model.collection import Document, Heading
 
 Parser = Literal["pdfium", "pypdf"]
 
@@ -22,6 +23,9 @@ MARK = b"%PDF"  # near the beginning of every PDF
 LINE_END_HYPHEN = re.compile("\ufffe\n?")  # what pdfium writes for a hyphen between letters or digits at a line end
 WORD = re.compile(r"[^\W_]+")
 PAIR = re.compile(r"\b(?=([^\W_]+-[^\W_]+))")
+LONGEST_HEADING = 200  # characters
+MOST_LEVELS = 6
+RUNNING_HEAD = 100  # characters: a heading below no more than these at the top of a page stands for the whole page
 LONGEST_PART = 50  # characters of a word before or after its hyphen
 
 
@@ -169,3 +173,45 @@ def _reason(error: Exception, path: Path) -> str:
             found = f"it begins with {beginning[:8].decode('latin-1')!r}" if beginning else "it is empty"
             return f"{found}; expected {MARK.decode()}"
     return f"{reason[:1].lower()}{reason[1:]}"
+
+
+class PageHeading(NamedTuple):
+    """A heading, and the page that it is on, counted from 0."""
+
+    page: int
+    level: int
+    text: str
+
+
+def page_headings(path: Path) -> list[PageHeading]:
+    """The title and the outline of a PDF, in its order; none of a damaged outline or what PDFium cannot open."""
+    import pypdfium2
+
+    headings: list[PageHeading] = []
+    with suppress(pypdfium2.PdfiumError), pypdfium2.PdfDocument(path) as pdf:
+        title = one_line(pdf.get_metadata_value("Title") or "").strip()
+        if any(map(str.isalpha, title)):  # the titles of some are numbers of their producers
+            headings.append(PageHeading(0, 0, title[:LONGEST_HEADING]))
+        for bookmark in pdf.get_toc(max_depth=MOST_LEVELS):
+            target, text = bookmark.get_dest(), one_line(bookmark.get_title()).strip()
+            page = target.get_index() if target else None
+            if page is not None and text:
+                headings.append(PageHeading(page, bookmark.level + 1, text[:LONGEST_HEADING]))
+    return headings
+
+
+def placed(document: Document, headings: Sequence[PageHeading]) -> tuple[Heading, ...]:
+    """Headings by their offsets: where the page has their words, or else at its beginning."""
+    placed: list[Heading] = []
+    on_pages = [heading for heading in headings if heading.page < len(document.pages)]  # of another parser, some lack
+    for heading in sorted(on_pages, key=lambda heading: heading.page):  # an outline may go back
+        page = document.pages[heading.page]
+        first = max(placed[-1].start if placed else 0, page.start)
+        words = r"\s+".join(map(re.escape, heading.text.split()))
+        spellings = (rf"^[ \t]*{words}[ \t]*$", words)  # on lines of its own, or else anywhere
+        matches = (re.compile(spelling, re.I | re.M).search(document.text, first, page.end) for spelling in spellings)
+        text = next(filter(None, matches), None)
+        at_top = not text or (first == page.start and text.start() - first <= RUNNING_HEAD)
+        start = -1 if heading.level == 0 else first if at_top or text is None else text.start()
+        placed.append(Heading(start, heading.level, heading.text))
+    return tuple(placed)

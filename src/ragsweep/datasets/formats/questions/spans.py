@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import some_of
 from ragsweep.datasets.model.collection import Document, Query, Reference
-from ragsweep.datasets.readers.fields import Entry, listed, shown_value, value_of, whole
-from ragsweep.datasets.readers.judgments import key_in, structured
+from ragsweep.datasets.readers.fields import Entry, key_in, listed, shown_value, structured, value_of, whole
 from ragsweep.text.normalisation import composed
 from ragsweep.text.quotes import places_of, span_of
 from ragsweep.text.tokens import plain_words
