@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from read_strictly import read_strictly, span_questions
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets import Document, OwnDataset, Reference, TableCorpus, TableQuestions, beir_dataset
+from ragsweep.datasets import Document, Reference, TableCorpus, TableQuestions
 from ragsweep.datasets.readers.fields import EXPECTED, structured
 from ragsweep.datasets.readers.qrels_files import read_qrels
 
@@ -58,6 +58,8 @@ ONE = [("1", "book.pdf#2", 1)]
         ("question,file,page,g\nwhat,book.pdf,2,yes\n", {**BY_ROW, "grade": "g", "grades": {"yes": 1, "no": 0}}, ONE),
         ("question,file,page\nwhat,book.pdf,1\n", {**BY_ROW, "grade": "none", "first_page": 0}, ONE),
         ("query,relevant_docs\nwhat,book.pdf#1\n", {"first_page": 0}, ONE),
+        ("query,page\nwhat,1.0\n", {"page": "page", "grade": "none", "first_page": 0}, ONE),  # of pandas
+        ("query,page,g\nwhat,2,True\nwhat,3,False\n", {"page": "page", "grade": "g"}, [*ONE, ("1", "book.pdf#3", 0)]),
         ("query,relevant_docs,score\nwhat,2,1\n", {"grade": "score"}, ONE),
         ("query,relevant_docs,score\nwhat,2,7\n", {"fields": ["score"]}, ONE),
         ("id,query,relevant_docs\na,what,2\n", {}, [("a", "book.pdf#2", 1)]),
@@ -138,11 +140,10 @@ def test_the_settings_that_a_refusal_shows_read_the_file(tmp_path, row, expected
 
 
 def test_a_run_says_what_is_read_as_what(tmp_path):
-    text = "Question,Seite,author,id\nq,2,Zoë,a\nq,3,Zoë,a\n"
+    text = "Question,Seite,author,note,id\nq,2,Zoë,x,a\nq,3,Zoë,y,a\n"
     asked = read(tmp_path, text, query="Question", page="Seite", grade="none")
-    assert asked.columns == "q.csv read as: query=Question, page=Seite, id=id, grade=none; fields: author"
-    [query] = asked.queries
-    assert query.fields == (("author", "Zoë"),)
+    assert asked.columns == "q.csv read as: query=Question, page=Seite, id=id, grade=none; fields: author, note"
+    assert asked.queries[0].fields == (("author", "Zoë"),)  # those that all of its rows share
     row = {"query": "q", "metadata": {"source": BOOK.source, "author": "Zoë"}, "page": 1, "Unnamed: 0": 7}
     asked = read(tmp_path, [row], document="metadata.source", page="page", grade="none", first_page=0)
     used = "query=query, document=metadata.source, page=page, grade=none, first_page=0"
@@ -166,13 +167,6 @@ def test_a_document_is_found_by_its_own_name_before_a_whole_number(tmp_path):
     assert [unit for _, unit, _ in found] == ["12.0"]
 
 
-def test_true_and_false_are_grades(tmp_path):
-    assert [grade for *_, grade in judged(tmp_path, "query,page,g\nq,1,True\nq,2,False\n", page="page", grade="g")] == [
-        1,
-        0,
-    ]
-
-
 @pytest.mark.parametrize("name", ["relevance_score", "is_correct", "Gold Score", "rating", "judgement", "is_rel"])
 def test_a_column_that_looks_like_a_grade_is_refused_until_it_is_named(tmp_path, name):
     text = f"query,relevant_docs,{name}\nq,2,0\n"
@@ -180,11 +174,6 @@ def test_a_column_that_looks_like_a_grade_is_refused_until_it_is_named(tmp_path,
         read(tmp_path, text)
     assert [judgment.grade for judgment in read(tmp_path, text, fields=[name]).judgments] == [1]
     assert [judgment.grade for judgment in read(tmp_path, text, grade=name).judgments] == [0]
-
-
-def test_a_page_of_pandas_is_counted_from_0(tmp_path):
-    [judgment] = read(tmp_path, "query,page\nq,1.0\n", page="page", grade="none", first_page=0).judgments
-    assert judgment.unit.endswith("2")
 
 
 @pytest.mark.parametrize(
@@ -198,22 +187,6 @@ def test_a_page_of_pandas_is_counted_from_0(tmp_path):
 def test_rows_of_one_question_agree(tmp_path, second, said):
     with pytest.raises(DatasetError, match=said):
         judged(tmp_path, f"id,query,page,grade\na,what,2,1\n{second}\n", page="page", grade="grade")
-
-
-def test_fields_are_those_that_all_rows_of_a_question_share(tmp_path):
-    text = "query,page,author,note\nwhat,1,Zoë,a\nwhat,2,Zoë,b\n"
-    [query] = read(tmp_path, text, page="page", grade="none").queries
-    assert query.fields == (("author", "Zoë"),)
-
-
-def test_a_group_is_a_column(tmp_path):
-    (tmp_path / "q.csv").write_text("query,relevant_docs,group\na,1,x\nb,2,x\nc,3,y\nd,4,\n")
-    (tmp_path / "c.jsonl").write_text(
-        "".join(json.dumps({"id": "book", "page": n, "text": "x"}) + "\n" for n in "1234")
-    )
-    corpus = TableCorpus(str(tmp_path / "c.jsonl"), page="page")
-    collection = OwnDataset("own", corpus, TableQuestions(str(tmp_path / "q.csv"))).load()
-    assert [query.group for query in collection.queries] == ["x", "x", None, None]
 
 
 # Judgments
@@ -508,16 +481,6 @@ def test_other_qrels_are_refused(tmp_path, name, text, said):
     with pytest.raises(DatasetError) as refused:
         list(read_qrels(tmp_path / name, "dataset.qrels"))
     assert said in str(refused.value)
-
-
-def test_a_folder_of_the_hub_is_refused_with_the_recipe(tmp_path):
-    (tmp_path / "default").mkdir()
-    with pytest.raises(DatasetError, match=r"corpus\.jsonl does not exist.*docs/data_recipes\.md"):
-        beir_dataset("hub", str(tmp_path)).load()
-    (tmp_path / "scifact").mkdir()
-    (tmp_path / "scifact" / "corpus.jsonl").write_text('{"_id": "d1", "text": "x"}\n')
-    with pytest.raises(DatasetError, match="scifact has it"):
-        beir_dataset("zip", str(tmp_path)).load()
 
 
 # The recipes of the documents

@@ -69,11 +69,6 @@ def test_questions_are_read_from_each_kind_of_table(tmp_path, name):
     assert asked.judgments == (Judgment("1", "m#1", 1),)
 
 
-def test_two_names_of_one_page_must_agree(tmp_path):
-    with pytest.raises(DatasetError, match=r"entry 1: 'n\.txt#7' has the grades 1 and 2; expected one"):
-        judged(written(tmp_path, [{"query": "q", "relevant_docs": {"7": 1, "n.txt#7": 2}}]))
-
-
 def test_further_fields_are_kept_as_texts(tmp_path):
     further = {"author": "Zoë", "year": 1990, "tags": ["a"], "none": None, "metadata": {}}
     rows = [{"query": "q", "relevant_docs": ["7"], **further}]
@@ -93,15 +88,6 @@ def test_ids_are_taken_from_a_column_and_differ(tmp_path):
     assert read_strictly(written(tmp_path, rows, id="key"), DOCUMENTS).queries[0].query_id == "3"
     with pytest.raises(DatasetError, match=r"the id '3' is that of .*entry 1"):
         read_strictly(written(tmp_path, [*rows, {**rows[0], "query": "r"}], id="key"), DOCUMENTS)
-
-
-@pytest.mark.parametrize(
-    ("unit", "key", "expected"), [("page", "m#2", "m#2"), ("page_number", "2", "2"), ("document", "n.txt", "n.txt")]
-)
-def test_the_unit_says_what_is_named(tmp_path, unit, key, expected):
-    asked = read_strictly(written(tmp_path, [{"query": "q", "relevant_docs": [key]}], unit=unit), DOCUMENTS)
-    assert asked.judgments == (Judgment("1", expected, 1),)
-    assert expected in {page.unit for document in asked.documents for page in document.pages}
 
 
 def references(*spans, question="q", corpus="n", extra=""):
@@ -155,11 +141,6 @@ def test_references_may_be_a_list_of_python_and_offsets_texts(tmp_path):
               for each in json.loads(row["references"])]  # fmt: skip
     found = read_strictly(spans(tmp_path, row | {"references": str(listed)}), DOCUMENTS).references
     assert found == (Reference("1", "n.txt", 0, 6), Reference("1", "n.txt", 7, 13))
-
-
-def test_a_reference_without_offsets_needs_words(tmp_path):
-    with pytest.raises(DatasetError, match=r"line 2: found the reference '\.\.\.'; expected some words"):
-        read_strictly(spans(tmp_path, {"question": "q", "corpus_id": "n", "references": '["..."]'}), DOCUMENTS)
 
 
 def test_a_question_that_the_documents_do_not_answer_has_no_references(tmp_path):
@@ -315,12 +296,6 @@ def test_a_dataset_of_the_catalogue_is_read(registered):
     ]
     assert [(query.query_id, query.text) for query in collection.queries] == [("q1", "What of iron?")]
     assert collection.judgments == (Judgment("q1", "d1", 2), Judgment("q1", "d2", 0))
-
-
-@pytest.mark.extra("ir_datasets")
-def test_a_dataset_that_is_not_in_the_catalogue_is_refused(registered):
-    with pytest.raises(DatasetError, match=r"dataset\.id: 'nowhere' is not in the catalogue of ir_datasets"):
-        IrDatasetsDataset("small", "nowhere").load()
 
 
 class TestTable(QuestionsContract):
