@@ -184,14 +184,13 @@ class TestPdfs(CorpusContract):
         type(self).settings = {"path": str(tmp_path)}
 
 
-SPACES = " ".join(
+SPACES = 'xmlns:v="urn:schemas-microsoft-com:vml" ' + " ".join(
     f'xmlns:{prefix}="http://schemas.{address}"'
     for prefix, address in {
         "w": "openxmlformats.org/wordprocessingml/2006/main",
         "m": "openxmlformats.org/officeDocument/2006/math",
         "mc": "openxmlformats.org/markup-compatibility/2006",
         "wps": "microsoft.com/office/word/2010/wordprocessingShape",
-        "v": "microsoft.com/vml",
     }.items()
 )
 IRON, BOX = "<w:r><w:t>Iron</w:t></w:r>", "<w:txbxContent><w:p><w:r><w:t>Iron</w:t></w:r></w:p></w:txbxContent>"
