@@ -137,11 +137,7 @@ def test_a_pipe_is_refused_instead_of_waited_for(folder, name):
         ("corpus.jsonl", '{"_id": "d3", "text"', r"corpus\.jsonl, line 3: not JSON"),
         ("queries.jsonl", '{"_id": " ", "text": "a"}', r"queries\.jsonl, line 3: the field '_id' is blank"),
         ("queries.jsonl", "{}", r"queries\.jsonl, line 3: the field '_id' is missing"),
-        (
-            "qrels/test.tsv",
-            "q1 0 d1 1",
-            r"test\.tsv, line 4: found 4 columns, expected 3 as in the first line",
-        ),
+        ("qrels/test.tsv", "q1 0 d1 1", r"test\.tsv, line 4: found 4 columns, expected 3 as in the first line"),
         ("qrels/test.tsv", "q1\td1\thigh", r"test\.tsv, line 4: the grade is \"high\"; expected a whole number"),
         ("qrels/test.tsv", "q1\td1\t1.5", r"test\.tsv, line 4: the grade is \"1\.5\"; expected a whole number"),
         (

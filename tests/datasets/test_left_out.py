@@ -8,13 +8,7 @@ from conversions import METRICS
 from read_strictly import span_questions
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets import (
-    Document,
-    OwnDataset,
-    PageChunker,
-    TableQuestions,
-    beir_dataset,
-)
+from ragsweep.datasets import Document, OwnDataset, PageChunker, TableQuestions, beir_dataset
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings

@@ -352,12 +352,7 @@ BINARY = [  # reader, file, content, what is said
     (TextCorpus, "a.html", b"<p>x</p> <![ ", "cannot be read as a web page (expected name token"),
     (TableCorpus, "a.parquet", parquet([{"id": "a", "text": "x"}])[:-20], "not a Parquet file"),
     (TableCorpus, "a.parquet", parquet([{"id": "a", "text": b"x"}]), "row 1: the field 'text' is of type bytes"),
-    (
-        TableCorpus,
-        "a.parquet",
-        parquet([{"id": "a", "text": "x"}, {"text": "y"}]),
-        "row 2: the field 'id' is",
-    ),
+    (TableCorpus, "a.parquet", parquet([{"id": "a", "text": "x"}, {"text": "y"}]), "row 2: the field 'id' is"),
     (
         TableCorpus,
         "a.parquet",

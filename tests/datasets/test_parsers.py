@@ -6,24 +6,17 @@ import zipfile
 from collections import Counter
 from itertools import chain
 from pathlib import Path
-from types import SimpleNamespace
 
 import docx
 import pytest
 from application import PROJECT
 
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.datasets import (
-    Document,
-    PdfDocuments,
-    TextCorpus,
-    pdf_dataset,
-)
+from ragsweep.datasets import Document, PdfDocuments, TextCorpus, pdf_dataset
+from ragsweep.datasets.formats import pdf_documents
 from ragsweep.datasets.formats.pdf_parsers import PARSERS, PageHeading, placed
 
-OTHERS = [
-    pytest.param("pypdf", marks=pytest.mark.extra("parsers")),
-]
+OTHERS = [pytest.param("pypdf", marks=pytest.mark.extra("parsers"))]
 ALL = ["pdfium", *OTHERS]
 LEFT = ["Anaemia is common in pregnancy.", "Measure Hb at each contact.", "Refer below 7 g/dl at once."]
 RIGHT = ["Give one tablet a day.", "Advise green leaves.", "Follow up in four weeks."]
@@ -106,15 +99,13 @@ def test_the_usual_parser_is_in_no_digest_and_no_setting(columns):
 def test_the_version_of_another_parser_is_a_setting_and_part_of_the_key(columns, store, monkeypatch):
     from importlib.metadata import version
 
-    from ragsweep.datasets.formats.pdf_parsers import PyPdf
-
     documents = PdfDocuments(str(columns), parser="pypdf", store=store)
     assert documents.fingerprint == f"pypdf {version('pypdf')}"
     assert "parser" not in documents.without_effect
     for _ in range(2):
         documents.read()
     assert [entry.stage for entry in store.entries()] == ["pages"]
-    monkeypatch.setattr(PyPdf, "libraries", ("pypdf", "reportlab"))
+    monkeypatch.setattr(pdf_documents, "version", lambda name: "0")
     documents.read()
     assert [entry.stage for entry in store.entries()] == ["pages", "pages"]
 
@@ -128,8 +119,7 @@ def test_labels_are_those_of_the_file_whatever_the_parser(parser, tmp_path, writ
 
 @pytest.mark.extra("parsers")
 def test_what_pdfium_cannot_open_has_no_headings_and_no_labels(tmp_path, write_pdf, monkeypatch):
-    lenient = SimpleNamespace(libraries=("pypdf",), texts=lambda path: iter(["One tablet a day."]))
-    monkeypatch.setitem(PARSERS, "pypdf", lenient)
+    monkeypatch.setitem(PARSERS, "pypdf", lambda path: iter(["One tablet a day."]))
     path = write_pdf(tmp_path / "a.pdf", "One tablet a day.")
     path.write_bytes(b"x" * 5000 + b"\n" + path.read_bytes())  # PDFium looks for the mark in the first 1,024
     corpus = PdfDocuments(str(path), parser="pypdf")

@@ -7,15 +7,7 @@ import pandas as pd
 import pytest
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets import (
-    Dataset,
-    Judgment,
-    OwnDataset,
-    PageChunker,
-    TableQuestions,
-    TextCorpus,
-    beir_dataset,
-)
+from ragsweep.datasets import Dataset, Judgment, OwnDataset, PageChunker, TableQuestions, TextCorpus, beir_dataset
 
 TEXTS = ["How is iron kept?", "Where is the tea, the milk and the salt?"]
 ASKED = [{"query": text} for text in TEXTS]

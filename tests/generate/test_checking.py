@@ -13,7 +13,7 @@ from rank_bm25 import BM25Okapi
 
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.text.stop_words import LUCENE_STOP_WORDS
-from ragsweep_generate.draft_checks import Accepted, Checker, Rejected, flaw_of_form
+from ragsweep_generate.draft_checks import Checker, flaw_of_form
 from ragsweep_generate.drafts import UNANSWERABLE, Draft, Generator, GeneratorError, Request, Source
 from ragsweep_generate.extractive import ExtractiveGenerator, telling
 from ragsweep_generate.making import Plan, make
@@ -41,8 +41,7 @@ def outcome(draft, source=SOURCES[3], query_type="factual", by=None):
 
 
 def failed(draft, **settings):
-    found = outcome(draft, **settings)
-    return found.check if isinstance(found, Rejected) else None
+    return outcome(draft, **settings).check or None
 
 
 @pytest.mark.parametrize(
@@ -89,12 +88,11 @@ def test_a_near_copy_is_refused_and_another_number_negation_or_order_is_none(ear
 
 
 def test_a_reference_that_is_not_in_the_passage_removes_itself_alone():
-    by = checker()
-    accepted = outcome(replace(ZINC, references=(*ZINC.references, "Zinc is a metal of the earth")), by=by)
+    accepted = outcome(replace(ZINC, references=(*ZINC.references, "Zinc is a metal of the earth")))
     [(start, end)] = accepted.references
     assert TEXTS[3][start - 600 : end - 600] == "It is given for fourteen days"
-    outcome(Draft("Which water is clean for zinc?", ("A lake in the north of Norway",)), by=by)
-    assert (by.references, by.removed) == (3, 2)
+    assert accepted.removed == 1
+    assert outcome(Draft("Which water is clean for zinc?", ("A lake in the north of Norway",))).removed == 1
 
 
 def test_the_encoder_finds_near_copies_in_other_words():
@@ -119,7 +117,7 @@ def test_a_question_that_another_passage_answers_is_refused():
     found = outcome(draft, source=SOURCES[0])
     assert (found.check, found.reason) == ("elsewhere", "m.txt, page 4 may answer it")
     alone = Checker(CorpusSearch(SOURCES[:4], None, NO_STORE))
-    assert isinstance(outcome(draft, source=SOURCES[0], by=alone), Accepted)
+    assert failed(draft, source=SOURCES[0], by=alone) is None
 
 
 def test_the_rank_of_bm25_is_that_of_the_library():

@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from ragsweep.core.digest import version
 from ragsweep.core.errors import ConfigError, DatasetError, first_line
 from ragsweep.core.terminal import counted, one_line
 from ragsweep.datasets.model.collection import Document, Heading
@@ -29,26 +28,22 @@ RUNNING_HEAD = 100  # characters: a heading below no more than these at the top 
 LONGEST_PART = 50  # characters of a word before or after its hyphen
 
 
-class Pdfium:
-    """PDFium, which Chrome shows PDF files with. Words that a hyphen breaks at the end of a line are joined.
+def _by_pdfium(path: Path) -> Iterator[str]:
+    """The texts of the pages by PDFium, which Chrome shows PDF files with.
 
-    What is entered into a form and what is written on top of a page come after its text.
+    Words that a hyphen breaks at the end of a line are joined. What is entered into a form and what is written on top
+    of a page come after its text.
     """
+    import pypdfium2
 
-    libraries = ("pypdfium2",)
-
-    def texts(self, path: Path) -> Iterator[str]:
-        """The texts of the pages."""
-        import pypdfium2
-
-        with pypdfium2.PdfDocument(path) as pdf:
-            pdf.init_forms()
-            pages = (_filled_in(pdf, index).get_textpage().get_text_range() for index in range(len(pdf)))
-            texts = [*map(with_unix_lines, pages)]
-        broken = any(LINE_END_HYPHEN.search(text) for text in texts)
-        words = Counter(chain.from_iterable(map(_words, texts if broken else ())))
-        for text in texts:
-            yield LINE_END_HYPHEN.sub(lambda found: _own_hyphen(found, words), text)
+    with pypdfium2.PdfDocument(path) as pdf:
+        pdf.init_forms()
+        pages = (_filled_in(pdf, index).get_textpage().get_text_range() for index in range(len(pdf)))
+        texts = [*map(with_unix_lines, pages)]
+    broken = any(LINE_END_HYPHEN.search(text) for text in texts)
+    words = Counter(chain.from_iterable(map(_words, texts if broken else ())))
+    for text in texts:
+        yield LINE_END_HYPHEN.sub(lambda found: _own_hyphen(found, words), text)
 
 
 def _words(text: str) -> Iterator[str]:
@@ -89,28 +84,17 @@ def _filled_in(pdf: Any, index: int) -> Any:
     return page
 
 
-class PyPdf:
-    """pypdf, in Python alone: the text in the order of the file."""
+def _by_pypdf(path: Path) -> Iterator[str]:
+    """The texts of the pages by pypdf, in Python alone: in the order of the file."""
+    import pypdf
 
-    libraries = ("pypdf",)
-
-    def texts(self, path: Path) -> Iterator[str]:
-        """The texts of the pages."""
-        import pypdf
-
-        logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of each object that it repairs
-        with pypdf.PdfReader(path) as pdf:
-            for page in pdf.pages:
-                yield page.extract_text()
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of each object that it repairs
+    with pypdf.PdfReader(path) as pdf:
+        for page in pdf.pages:
+            yield _valid(with_unix_lines(page.extract_text()))
 
 
-# Each reads the texts of the pages, and names the packages whose versions decide what is read.
-PARSERS: Mapping[Parser, Pdfium | PyPdf] = {"pdfium": Pdfium(), "pypdf": PyPdf()}
-
-
-def versions_of(parser: Parser) -> str:
-    """The libraries of a parser with their versions, such as `pypdf 7.1.1`."""
-    return ", ".join(f"{library} {version(library)}" for library in PARSERS[parser].libraries)
+PARSERS: Mapping[Parser, Callable[[Path], Iterator[str]]] = {"pdfium": _by_pdfium, "pypdf": _by_pypdf}
 
 
 def expect_installed(setting: str, parser: Parser) -> None:
@@ -134,10 +118,10 @@ def pages_of(parser: Parser, path: Path, *, labelled: bool) -> Iterator[tuple[st
         labels = _labels(path) if labelled else []
         by = "" if parser == "pdfium" else f" by {parser}"
         read = 0
-        for index, text in enumerate(PARSERS[parser].texts(path)):
+        for index, text in enumerate(PARSERS[parser](path)):
             read += 1
             label = labels[index] if index < len(labels) else ""
-            yield label or str(index + 1), text if parser == "pdfium" else _valid(with_unix_lines(text))
+            yield label or str(index + 1), text
         with suppress(pypdfium2.PdfiumError):
             if parser != "pdfium" and read != (pages := len(_labels(path))):  # judgments would be of another page
                 raise DatasetError(f"it finds {counted(read, 'page')}, PDFium {pages}")

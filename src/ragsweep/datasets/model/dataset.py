@@ -17,16 +17,7 @@ from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.model.cases import Case
 from ragsweep.datasets.model.chunking import Chunker, cut
-from ragsweep.datasets.model.collection import (
-    Collection,
-    Document,
-    Judgment,
-    LeftOut,
-    Page,
-    Query,
-    Reference,
-    Unit,
-)
+from ragsweep.datasets.model.collection import Collection, Document, Judgment, LeftOut, Page, Query, Reference, Unit
 from ragsweep.datasets.model.collection_checks import check
 from ragsweep.datasets.model.numbered_words import LEAST_HELD
 from ragsweep.datasets.model.span_judgments import relevant_passages
