@@ -1,7 +1,6 @@
 """Questions whose judgments are texts without a document."""
 
 import json
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -77,42 +76,24 @@ def test_texts_are_found_in_each_kind_of_table(tmp_path, name, write):
     assert dict(asked.queries[0].fields)["reference"] == "Iron tablets."
 
 
-def test_a_text_that_several_documents_have_needs_its_document(tmp_path):
-    path = of_contexts(tmp_path, "Take one a day")
-    with pytest.raises(
-        DatasetError, match=r"is in 2 documents \('anaemia.txt', 'fever.txt'\); questions\.document=COLUMN"
-    ):
-        read(path)
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        ("Take one a day", r"is in 2 documents \('anaemia.txt', 'fever.txt'\); questions\.document=COLUMN"),
+        ("A fever above 38 °C needs a visit.", r"is in no document as it is written; questions\.document=COLUMN"),
+        ("", r"found the reference .*; expected a list of texts, or of \{document"),
+        (" \n", r"found the reference .*; expected a list of texts, or of \{document"),
+        ({"content": "Iron", "start_index": 0, "end_index": 4}, r"names no document; expected its field document, or"),
+    ],
+)
+def test_a_reference_without_a_document_is_in_one_alone(tmp_path, reference, said):
+    with pytest.raises(DatasetError, match=said):
+        read(of_contexts(tmp_path, reference))
 
 
 def test_only_a_row_whose_text_several_documents_have_needs_its_document(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text(
-        'question,corpus_id,references\nWhat?,fever,"[""Take one a day""]"\n'
-        'Else?,,"[""Iron tablets treat anaemia.""]"\n'
-    )
-    assert {(number, source) for number, source, _ in spans(read_strictly(span_questions(str(path)), DOCUMENTS))} == {
-        ("1", "fever.txt"),
-        ("2", "anaemia.txt"),
-    }
-
-
-@pytest.mark.parametrize("text", ["", " \n"])
-def test_a_reference_without_a_text_is_refused_as_such(tmp_path, text):
-    with pytest.raises(DatasetError, match=r"found the reference .*; expected a list of texts, or of \{document"):
-        read(of_contexts(tmp_path, text))
-
-
-def test_a_text_that_no_document_has_as_written_names_its_own(tmp_path):
-    with pytest.raises(DatasetError, match=r"is in no document as it is written; questions\.document=COLUMN"):
-        read(of_contexts(tmp_path, "A fever above 38 °C needs a visit."))
-
-
-def test_references_with_offsets_need_their_document(tmp_path):
-    path = Path(tmp_path / "questions.json")
-    reference = {"content": "Iron", "start_index": 0, "end_index": 4}
-    path.write_text(json.dumps([{"question": "What?", "references": [reference]}]))
-    with pytest.raises(
-        DatasetError, match=r"names no document; expected its field document, or questions\.document=COLUMN"
-    ):
-        read(path)
+    rows = [("fever", "Take one a day"), ("", "Iron tablets treat anaemia.")]
+    asked = [{"question": text, "corpus_id": name, "references": [text]} for name, text in rows]
+    (tmp_path / "t.json").write_text(json.dumps(asked))
+    found = spans(read_strictly(span_questions(str(tmp_path / "t.json")), DOCUMENTS))
+    assert {(number, source) for number, source, _ in found} == {("1", "fever.txt"), ("2", "anaemia.txt")}
