@@ -149,8 +149,8 @@ def excluded_in(entry: Entry, query_id: str, where: str) -> list[Unranked]:
     """The documents that an entry with a query excludes. Raises `DatasetError` if they are not ids."""
     found = entry.get(EXCLUDED)
     ids = found if isinstance(found, list) else [found]
-    names = ["" if each is None else each if isinstance(each, str) else whole(each) for each in ids]
+    names = ["" if name is None else name if isinstance(name, str) else whole(name) for name in ids]
     if None in names:
         raise DatasetError(f"{where}: the field {EXCLUDED!r} is {shown_value(found)}; expected a list of ids")
-    distinct = dict.fromkeys(str(each).strip() for each in names)
+    distinct = dict.fromkeys(str(name).strip() for name in names)
     return [Unranked(query_id, name) for name in distinct if name not in NO_ID]

@@ -84,7 +84,9 @@ class Document:
 
 def digest_of_documents(documents: Iterable[Document]) -> str:
     """Digest of the names, texts and pages of documents."""
-    return digest_texts(field for each in documents for field in (each.source, each.text, repr(each.pages)))
+    return digest_texts(
+        field for document in documents for field in (document.source, document.text, repr(document.pages))
+    )
 
 
 @dataclass(frozen=True, slots=True)

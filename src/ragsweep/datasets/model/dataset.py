@@ -159,7 +159,7 @@ class Dataset:
         for key in (*keys, *(judgment.unit for judgment in collection.judgments)):
             positions.setdefault(key, len(positions))
         documents = {document.source: document for document in collection.documents}
-        references = tuple(each.with_text(documents[each.source].text) for each in collection.references)
+        references = tuple(reference.with_text(documents[reference.source].text) for reference in collection.references)
         judgments = relevant_passages(references, passages, fuzzy_threshold) or collection.judgments
         return cls(
             name=collection.name,

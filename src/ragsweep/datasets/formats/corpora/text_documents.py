@@ -47,11 +47,13 @@ class TextCorpus(Corpus):
 
     def __post_init__(self) -> None:
         endings = self.plain
-        if isinstance(endings, str) or not all(isinstance(each, str) and each.startswith(".") for each in endings):
+        if isinstance(endings, str) or not all(
+            isinstance(ending, str) and ending.startswith(".") for ending in endings
+        ):
             raise ConfigError(
                 f"corpus.plain: found {as_configured(endings)}, expected a list of endings, like [.py,.java]"
             )
-        object.__setattr__(self, "plain", tuple(each.lower() for each in endings))
+        object.__setattr__(self, "plain", tuple(ending.lower() for ending in endings))
 
     @property
     def without_effect(self) -> Sequence[str]:
