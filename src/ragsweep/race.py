@@ -20,7 +20,6 @@ import numpy as np
 import pandas as pd
 from annotated_types import Gt, Lt
 from hydra.core.utils import JobReturn, JobStatus
-from omegaconf import DictConfig
 
 from ragsweep import tracking
 from ragsweep.config.annotations import expected
@@ -29,7 +28,7 @@ from ragsweep.core.errors import ConfigError, NothingFoundError
 from ragsweep.core.limits import Between
 from ragsweep.core.terminal import counted, duration
 from ragsweep.core.timing import without_timing
-from ragsweep.experiment import Experiment, planned
+from ragsweep.experiment import Experiment
 from ragsweep.statistics.intervals import LEVEL, Array
 from ragsweep.statistics.racing import Promise, QuestionRace
 from ragsweep.store.stage_store import Arrays
@@ -221,9 +220,8 @@ def work_of(file: Path, number: int) -> Work | None:
     return None if values is None else Work("dropped", work["questions"], values)
 
 
-def do(work: Work, config: DictConfig, job: tracking.Job) -> Any:
+def do(work: Work, experiment: Experiment, job: tracking.Job) -> Any:
     """Do what `work_of` says, in the job's process."""
-    experiment = planned(config, job)
     if work.what == "dropped":
         return record_dropped(experiment, job, work)
     experiment.check_keys()
