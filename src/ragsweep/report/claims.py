@@ -21,7 +21,7 @@ from ragsweep.report.value_words import (
     queries_in_words,
     tied_in_words,
 )
-from ragsweep.statistics import FEW_QUERIES
+from ragsweep.statistics import FEW_QUERIES, LEVEL
 from ragsweep.statistics.power import FEWEST_FLIPPED
 from ragsweep.sweeps import Choice, Decision, Outcome, Sweep
 
@@ -238,7 +238,7 @@ def not_one_best(decision: Decision) -> Iterator[Numbers]:
     choice = decision.headline
     if choice.undecided is None and len(choice.tied) > 1:
         same = all(run.measured == choice.best.measured for run in choice.tied)
-        numbers = {"same": same, "worse": len(choice.allowed.outcomes) - len(choice.tied)}
+        numbers = {"same": same, "worse": len(choice.allowed.outcomes) - len(choice.tied) + choice.dropped}
         yield {"labels": tied_in_words(decision.sweep, choice), **numbers, "barred": bool(choice.barred)}
 
 
@@ -254,7 +254,7 @@ def choice(decision: Decision) -> Iterator[Numbers]:
         "where": f" at every {sweep.cutoff}" if everywhere else at(sweep, chosen),
         **measured_with(sweep, named),
         "tied": len(chosen.tied) > 1,
-        "others": len(chosen.allowed.outcomes) - 1,
+        "others": len(chosen.allowed.outcomes) - 1 + chosen.dropped,
         "better": len(chosen.tied) == 1 and named is chosen.best,
         "preferred": sweep.title(prefer) if prefer and named is not chosen.best else None,
         "highest": bool(prefer and sweep.metric_info[prefer].higher_is_better),
@@ -267,6 +267,14 @@ def choice(decision: Decision) -> Iterator[Numbers]:
 
 def _same(sweep: Sweep, choice: Choice, named: Outcome) -> bool:
     return choice.meets and sweep.label(choice.named) == sweep.label(named)
+
+
+def race(decision: Decision) -> Iterator[Numbers]:
+    """What a race saved and promises."""
+    if raced := decision.sweep.race:
+        cutoffs = len({racer.cutoff for racer in raced.dropped}) > 1
+        about = {"dropped": len(raced.dropped), "both": raced.level + LEVEL, "each": cutoffs}
+        yield raced.as_record() | about
 
 
 def missing(decision: Decision) -> Iterator[Numbers]:

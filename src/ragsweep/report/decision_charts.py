@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_CURVES = 5
+MOST_RACERS = 30
 MOST_NAMED = 6  # configurations of a front
 MOST_MARKERS = 12  # on a line
 OFF_FRONT = "#b5b5b5"
@@ -45,6 +46,28 @@ def other_than_best(level: Sweep) -> int:
     if baseline is not None and baseline.reference != level.best:
         return baseline.reference
     return next(int(place) for place in level.table["outcome"].tolist() if place != level.best)
+
+
+def racers(decision: Decision) -> dict[str, int]:
+    """How many questions each configuration was measured on, at the cutoff of the headline; the longest first."""
+    race, choice = decision.sweep.race, decision.headline
+    assert race
+    longest = {run.name: race.questions for run in choice.allowed.outcomes}
+    dropped = {racer.name: racer.questions for racer in race.dropped if racer.cutoff == choice.cutoff}
+    every = sorted((longest | dropped).items(), key=lambda racer: -racer[1])[:MOST_RACERS]
+    return {style.shown(name): questions for name, questions in every}
+
+
+def draw_race(decision: Decision, axes: Axes) -> None:
+    """Draw how many questions each configuration was measured on."""
+    race, every = decision.sweep.race, racers(decision)
+    assert race
+    colours = [style.BLUE if questions == race.questions else OFF_FRONT for questions in every.values()]
+    axes.barh([*every], [*every.values()], color=colours)
+    axes.invert_yaxis()
+    axes.set_xlabel("questions")
+    axes.set_xlim(0, race.questions)
+    style.dress(axes)
 
 
 def draw_by_cutoff(decision: Decision, metric: str, axes: Axes) -> None:

@@ -67,6 +67,7 @@ def as_record(decision: Decision, sweep_id: str) -> dict[str, Any]:
         "repeats": {
             run.name: asdict(fact) for run in sweep.outcomes if (fact := run.facts.repeated.get(sweep.decided_by))
         },
+        **({"race": sweep.race.as_record()} if sweep.race else {}),
         "unanswered": sweep.queries["query_id"].iloc[decision.unanswered].tolist(),
         "unfinished": dict(sweep.unfinished),
     }

@@ -57,7 +57,13 @@ def charts_of(decision: Decision) -> Iterator[ReportChart]:
         left = partial(charts.draw_thresholds, decision)
         question = f"Below which {words.scale} to {words.hold_back}?"
         yield "lowest_score.svg", caption, lambda: _above_legends(question, 4, left)
-    if sweep.is_mean(sweep.decided_by) and len(level.table) > 1:
+    if sweep.race and decision.headline.dropped:
+        caption = "Blue: measured on all questions. Grey: dropped out, shown to be worse than the leader."
+        racers = [*charts.racers(decision)]
+        size = {"height": 1.2 + 0.25 * len(racers), "left": settings.room_of(racers)}
+        question = f"How long was each in the race{at(sweep, decision.headline)}?"
+        yield "race.svg", caption, lambda: _framed(question, partial(charts.draw_race, decision), **size)
+    elif sweep.is_mean(sweep.decided_by) and len(level.table) > 1:
         best, other = (level.outcomes[place].name for place in (level.best, charts.other_than_best(level)))
         caption = f"A bar per query: {best} minus {other}. Dashed: the mean."
         where, differences = at(sweep, decision.headline), partial(charts.draw_differences, level)

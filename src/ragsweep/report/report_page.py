@@ -115,7 +115,7 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         "dataset": sweep.dataset,
         "headline": headline(decision),
         "evidence": evidence(decision),
-        "sections": run_sections(decision),
+        "sections": {**(sweep.race.section if sweep.race else {}), **run_sections(decision)},
         "among": len(level.outcomes),
         "by_cutoff": cells(decision),
         "head_of_choice": head_of_choice(decision),

@@ -86,11 +86,19 @@ class Choice:
         """Why quality does not choose here; None if it does, or if one configuration alone meets the requirements."""
         if not self.meets:
             return "requirements"
+        if self.dropped:
+            return None
         if len(self.allowed.outcomes) == 1:
             return None if self.barred else "one configuration"
         if self.distinct == 1:
             return "same values"
         return None if self.worse else "tied"
+
+    @property
+    def dropped(self) -> int:
+        """How many configurations dropped out of a race for this cutoff, shown to be worse."""
+        race = self.allowed.race
+        return sum(racer.cutoff == self.cutoff for racer in race.dropped) if race else 0
 
     @property
     def best(self) -> Outcome:

@@ -51,6 +51,15 @@ class RaceRecord:
         """How many questions a grid would measure."""
         return self.configurations * self.questions
 
+    @property
+    def section(self) -> dict[str, list[str]]:
+        """What a report says of each configuration that dropped out; a mean over fewer questions is not compared."""
+        lines = [
+            f"{racer.name} after {racer.questions} of {self.questions} questions, with a mean of {racer.mean:.3f} there"
+            for racer in self.dropped
+        ]
+        return {"Dropped out of the race": lines} if lines else {}
+
     def as_record(self) -> dict[str, Any]:
         """As `decision.json` has it."""
         return {**asdict(self), "of": self.of}
