@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.config.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED, TrackingSettings
-from ragsweep.config.walk import Walk, as_recorded, check_limits, filled_in
+from ragsweep.config.used import check_limits
+from ragsweep.config.walk import Walk, as_recorded, filled_in
 from ragsweep.core.digest import digest
 from ragsweep.core.drawing import drawing
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.project import portable
-from ragsweep.core.quoting import for_hydra
+from ragsweep.core.project import for_hydra, portable
 from ragsweep.core.terminal import say_once
 from ragsweep.models.language.endpoint import Endpoint, say_spent
 from ragsweep.store.code import digest_of_code

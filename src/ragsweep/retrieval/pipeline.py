@@ -18,7 +18,6 @@ from ragsweep.retrieval.kinds import (
     Ranker,
     Reranker,
     Rewriter,
-    Silence,
     Thresholded,
     Trace,
     within,
@@ -93,11 +92,6 @@ class PipelineRetriever(Thresholded):
         """What the ranker and the reranker say in the report."""
         of_reranker = self.reranker.sections() if self.reranker else {}
         return {**super().sections(self.expanded(search).searches[0]), **of_reranker}
-
-    def silences(self, search: Search) -> Sequence[Silence | None]:
-        """Why the ranker finds nothing for a query, by none of the texts that are searched for instead."""
-        of_searches = [super(PipelineRetriever, self).silences(each) for each in self.expanded(search).searches]
-        return [of_query[0] if all(of_query) else None for of_query in zip(*of_searches, strict=True)]
 
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""

@@ -225,7 +225,7 @@ class AnswersTask(Task):
             return None
         ranking = rank(self._ranker, search := search_of(items), max(LEAST_DEPTH, self.k))
         if self._source in NEED_RANKING:
-            check_found(self._ranker, search, items, ranking)
+            check_found(self._ranker, search, ranking)
         return ranking
 
     def _answered(

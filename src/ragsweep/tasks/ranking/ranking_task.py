@@ -157,7 +157,7 @@ class RankingTask(Task):
         with noting() as noted:
             ranking = self.rank(items)
         queries = measured_queries(items)
-        nothing_found.check_found(self.ranker, search_of(items), items, ranking, queries, may_remove=True)
+        nothing_found.check_found(self.ranker, search_of(items), ranking, queries, may_remove=True)
         measured = self.measured(items, ranking, self.shown(items, ranking))
         return costs.with_note(measured, noted, self.retriever)
 
@@ -291,14 +291,14 @@ class RankingTask(Task):
         return replace(measurement, summary=some[0] if some else ())
 
     def _circumstances(self, items: Dataset, ranking: Ranking, shown: Shown) -> Sequence[Checked]:
-        """What decides a ranking besides the retriever: its index, conventions, silence, and the data."""
+        """What decides a ranking besides the retriever: its index, conventions, what is not found, and the data."""
         queries, search = shown.evaluation.judged.queries, search_of(items)
         of_ranker, by_k = self.ranker.sections(search), self.budget is None and self.returns is None
         lost = lost_neighbours(ranking, min(self.depth, len(items.passages)))
         return (
             Checked.section(INDEX_HEADING, lost, cautions=lost),
             conventions(self.ranker, search, items, queries, ranking=ranking, k=self.k, counts_passages=by_k),
-            nothing_found.silence(self.ranker, search, items, queries, ranking),
+            nothing_found.about_nothing_found(items, queries, ranking),
             Checked(notices=[line for said in of_ranker.values() for line in said], sections=of_ranker),
             unread_texts(self.ranker, search, ranking, queries, self.store),
             tables.doubts_of_data(shown, items, self.k, self.budget),

@@ -19,7 +19,7 @@ from ragsweep.datasets.model.dataset import Passage
 from ragsweep.datasets.model.numbered_words import LEAST_HELD
 from ragsweep.datasets.model.other_passages import only_asked, with_passages
 from ragsweep.retrieval import Ranker, Ranking, Rewriter, Search
-from ragsweep.retrieval.kinds import Expander, Method, Silence, Trace
+from ragsweep.retrieval.kinds import Expander, Method, Trace
 from ragsweep.retrieval.ranking_checks import checked_answers
 from ragsweep.retrieval.results import FILE, Answers, ExternalRetriever, MatchBy, Result, lines_of
 from ragsweep.retrieval.stages import rewrite
@@ -64,7 +64,7 @@ class ReturnedRanking(Ranker):
         of_system: What the system says of its method.
         lines: What it had returned, and for which queries, as lines of files for the results of a run, by their names.
         never: Positions of the queries that it was never asked.
-        cuts_set: Its settings that remove results.
+        may_have_cut: Whether a setting of its own may have removed results.
     """
 
     ranking: Ranking
@@ -72,7 +72,7 @@ class ReturnedRanking(Ranker):
     of_system: Method
     lines: Mapping[str, Sequence[str]]
     never: Sequence[int] = ()
-    cuts_set: Sequence[str] = ()
+    may_have_cut: bool = False
     is_record: ClassVar[bool] = True
 
     @property
@@ -92,12 +92,6 @@ class ReturnedRanking(Ranker):
     def never_asked(self, search: Search, queries: Indices) -> Indices:
         """Those of the queries that it was never asked."""
         return np.intersect1d(queries, np.array(self.never, dtype=np.int64))
-
-    def silences(self, search: Search) -> Sequence[Silence | None]:
-        """That its own settings removed all results of a query."""
-        reason = f"{' and '.join(self.cuts_set)} removed all that was ranked for them"
-        silence = Silence(reason, advice="They are measured as 0.", is_cut=True) if self.cuts_set else None
-        return [None if found else silence for found in (self.ranking.passages != NOTHING).any(axis=1).tolist()]
 
     def sections(self, search: Search) -> Mapping[str, Sequence[str]]:
         """What is unusual about what it had returned."""
@@ -167,12 +161,12 @@ def returned(
         *lines_of([texts[row] for row in never], Answers([None] * len(never), np.empty(0))),
     ]
     ranking = replace(_ranking(rows, asked, len(texts)), latency_ms=answers.latency_ms)
-    cuts = [f"retriever.{name}" for name in retriever.cuts if getattr(retriever, name)]
+    may_have_cut = any(getattr(retriever, name) for name in retriever.cuts)
     kept = f"{answers.kept:,} of the answers, and their latency, are of an earlier time: they were kept."
     unknown = "What it could find at all is not known (no coverage), because its passages are its own."
     return Returned(
         with_passages(items, passages or [NO_PASSAGE], units or [("",)], fuzzy_threshold),
-        ReturnedRanking(ranking, tuple(sentences), retriever.method, {**files, FILE: lines}, never, cuts),
+        ReturnedRanking(ranking, tuple(sentences), retriever.method, {**files, FILE: lines}, never, may_have_cut),
         (about, *([kept] if answers.kept else []), unknown),
     )
 
