@@ -173,13 +173,13 @@ def test_a_certified_confidence_is_promised_in_the_words_of_answers(measured):
         run("model", measured(SURE, UNSURE)), settings=replace(SETTINGS, target={"false_answer_rate": 0.05})
     )
     found = decision.threshold
-    assert found.certificate.shown
-    assert 0.58 < found.certificate.threshold <= 0.6
-    assert (found.hits, found.kept) == (0.6, 0.6)
+    assert found.shown
+    assert 0.58 < found.threshold <= 0.6
+    assert (found.hits, found.hits_kept) == (0.6, 0.6)
     [claim] = [claim for claim in claims_of(decision) if claim.name == "threshold"]
-    assert claim.numbers["threshold"] == found.certificate.threshold
-    assert f"Below a confidence of {found.certificate.threshold} give no answer: at most 5 %" in claim.sentence
-    strict = measured(SURE, UNSURE, confidence_threshold=found.certificate.threshold).values
+    assert claim.numbers["threshold"] == found.threshold
+    assert f"Below a confidence of {found.threshold} give no answer: at most 5 %" in claim.sentence
+    strict = measured(SURE, UNSURE, confidence_threshold=found.threshold).values
     assert (strict["false_answer_rate"], strict["accuracy"]) == (0, 0.6)
 
 

@@ -77,7 +77,7 @@ def test_the_choice_depends_on_answers_that_could_not_be_read_where_they_decide_
     assert record["not_shipped"] == "unread answers"
     assert not record["headline"][0].startswith("Ship")
     numbers = {claim["name"]: claim["numbers"] for claim in record["claims"]}["unread_answers"]
-    assert (numbers["counts"], numbers["queries"]) == ({"model silent": 80, "model steady": 0}, 200)
+    assert numbers["counts"] == {"model silent": 80, "model steady": 0}
     assert [way["counted_as"] for way in numbers["otherwise"]] == WAYS
     assert (numbers["otherwise"][-1]["best"], numbers["otherwise"][-1]["replaces"]) == ("model silent", True)
     assert record["choice"]["unread"] == 0

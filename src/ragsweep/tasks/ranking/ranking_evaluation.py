@@ -89,11 +89,6 @@ class Evaluation:
         values = self.values[self.names.index(name)]
         return confidence_intervals(values, groups=self.groups, resamples=self.resamples, seed=self.seed)
 
-    @property
-    def types(self) -> tuple[str, ...]:
-        """The query types, in alphabetical order."""
-        return tuple(sorted({query_type for query_type in self.query_types if query_type is not None}))
-
 
 def evaluate(
     judged: Judged,
