@@ -189,6 +189,12 @@ class Application:
         return self.home / "artifacts" / run.info.run_id / "artifacts"
 
 
+def succeeded(process: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    """A process that has ended well."""
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process
+
+
 def said(stderr: str) -> list[str]:
     """The lines on standard error, but for what every run says of its dataset."""
     return [line for line in stderr.splitlines() if " read as: " not in line and "pages without text" not in line]

@@ -3,14 +3,13 @@
 import json
 from pathlib import Path
 
-from application import PROJECT
+from application import PROJECT, succeeded
 
 
 def test_the_recipes_make_a_dataset_of_a_table_and_a_table_of_it(application, dataset, monkeypatch, tmp_path):
     table = next(each.partition("=")[2] for each in dataset if each.startswith("dataset.queries="))
     monkeypatch.chdir(tmp_path)
-    done = application.run(*dataset, "retriever=sparse")
-    assert done.returncode == 0, done.stderr
+    succeeded(application.run(*dataset, "retriever=sparse"))
     rows = json.loads(Path(table).read_text())
     numbered = [json.dumps({"id": str(number), **row}) for number, row in enumerate(rows, 1)]
     Path("questions.jsonl").write_text("\n".join(numbered))

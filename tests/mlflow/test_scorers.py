@@ -97,6 +97,14 @@ def test_the_golden_values(traced):
     [feedback] = ndcg(5, name_of=page_of)(trace=trace, expectations={"expected_documents": expected})
     assert feedback.name == "ndcg_at_5"
     assert "manual.pdf#34" in feedback.rationale
+    trace = traced([document(34, chunk_id=f"c{number}") for number in range(5)])
+    assert values(precision(5, name_of=page_of), trace, ["manual.pdf#34"]) == [0.2]
+    assert values(ndcg(5, name_of=page_of), trace, ["manual.pdf#34"]) == [1]
+    assert values(recall(1, name_of=page_of), traced([document(1)], [document(2)], nested=True), ["manual.pdf#1"]) == [
+        1,
+        0,
+    ]
+    assert values(recall(1, name_of=page_of), traced([]), ["manual.pdf#1"]) == [0]
 
 
 @pytest.mark.parametrize(
@@ -118,20 +126,6 @@ def test_mlflows_own_expectations_are_read():
     context = [{"content": "...", "doc_uri": "a"}, {"content": "...", "doc_uri": "b"}]
     assert expected_grades({"expected_retrieved_context": context}) == {"a": 1, "b": 1}
     assert expected_grades({"expected_documents": None, "expected_retrieved_context": context}) == {"a": 1, "b": 1}
-
-
-def test_a_unit_earns_credit_once(traced):
-    trace = traced([document(34, chunk_id=f"c{number}") for number in range(5)])
-    assert values(precision(5, name_of=page_of), trace, ["manual.pdf#34"]) == [0.2]
-    assert values(ndcg(5, name_of=page_of), trace, ["manual.pdf#34"]) == [1]
-
-
-def test_each_outer_span_has_a_value(traced):
-    assert values(recall(1, name_of=page_of), traced([document(1)], [document(2)], nested=True), ["manual.pdf#1"]) == [
-        1,
-        0,
-    ]
-    assert values(recall(1, name_of=page_of), traced([]), ["manual.pdf#1"]) == [0]
 
 
 @pytest.mark.parametrize("expectations", [None, {}, {"expected_facts": ["a fact"]}, {"expected_documents": []}])
@@ -176,34 +170,3 @@ def test_mlflow_evaluates_with_them(traced):
     errors = table["mrr_at_2/error_message"].dropna()
     assert sum("no span of the type RETRIEVER" in error for error in errors) == 1
     assert sum("expected_facts" in error for error in errors) == 1
-
-
-@pytest.mark.extra("recipes")
-def test_spans_of_langchain_and_llama_index_are_read(traced):
-    """As their autologging leaves them."""
-    from langchain_core.documents import Document
-    from langchain_core.retrievers import BaseRetriever
-    from llama_index.core.retrievers import BaseRetriever as LlamaRetriever
-    from llama_index.core.schema import NodeWithScore, TextNode
-
-    pages = [document(page)["metadata"] for page in (1, 2)]
-
-    class Chain(BaseRetriever):
-        def _get_relevant_documents(self, query, *, run_manager):
-            return [Document(page_content="...", metadata=each) for each in pages]
-
-    class Index(LlamaRetriever):
-        def _retrieve(self, query_bundle):
-            return [NodeWithScore(node=TextNode(text="...", metadata=each), score=1.0) for each in pages]
-
-    for autolog, ask in (
-        (mlflow.langchain.autolog, lambda: Chain().invoke("one")),
-        (mlflow.llama_index.autolog, lambda: Index().retrieve("one")),
-    ):
-        autolog()
-        try:
-            ask()
-        finally:
-            autolog(disable=True)
-        trace = mlflow.get_trace(mlflow.get_last_active_trace_id())
-        assert values(mrr(2, name_of=page_of), trace, ["manual.pdf#2"]) == [0.5]

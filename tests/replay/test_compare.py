@@ -4,11 +4,10 @@ import re
 
 import pytest
 import yaml
+from application import succeeded
 from small import arguments
 
-from ragsweep.core.csv_files import read_per_query, write_table
 from ragsweep.replay.comparing import compare_runs
-from ragsweep.report import headline, veto_of
 
 IMPOSSIBLE = "decision.require={context/tokens: 1}"
 
@@ -29,8 +28,7 @@ def sweeps(shared_application, dataset, tmp_path_factory):
         )
     ):
         folder = shared_application.home / f"outputs{number}"
-        process = shared_application.run(*sweep, f"hydra.sweep.dir={folder}", f"hydra.run.dir={folder}")
-        assert process.returncode == 0, process.stderr
+        succeeded(shared_application.run(*sweep, f"hydra.sweep.dir={folder}", f"hydra.run.dir={folder}"))
     return [run.info.run_id for run in shared_application.parents()]
 
 
@@ -54,40 +52,25 @@ def rows(text, metric="f1"):
     return {row[0]: float(row[column]) for row in cells}
 
 
-def test_the_runs_of_a_sweep_are_found_by_its_id(compare, sweeps, shared_application):
+def test_the_runs_of_a_sweep_are_found_by_its_id_with_their_numbers(compare, sweeps, shared_application):
     _, *lines = compare(sweeps[0]).stdout.split("\n\n")[0].splitlines()
     assert {line.split()[0]: line.split()[-1] for line in lines} == {
         f"k={run.data.params['k']}": run.info.run_id for run in children(shared_application, sweeps[0])
     }
-
-
-def test_runs_of_two_sweeps_are_named_by_what_differs(compare, sweeps):
-    done = compare(*sweeps[:2])
-    assert done.returncode == 0, done.stderr
-    assert set(rows(done.stdout)) == {
-        "stop_words=null k=1",
-        "stop_words=null k=2",
-        "stop_words=english k=3",
-        "stop_words=null k=3",
-    }
-
-
-def test_the_numbers_are_those_of_the_runs(compare, sweeps, shared_application):
     shown = rows(compare(sweeps[0]).stdout)
     logged = {run.info.run_name: round(run.data.metrics["f1"], 4) for run in children(shared_application, sweeps[0])}
     assert shown == logged
-
-
-def test_runs_may_be_named_one_by_one_and_count_once(compare, sweeps, shared_application):
     first, second = children(shared_application, sweeps[0])
     done = compare(first.info.run_id, second.info.run_id, sweeps[0])
     assert len(rows(done.stdout)) == 2
 
 
-def test_other_chunks_of_the_same_documents_can_be_compared(compare, sweeps, shared_application):
+def test_runs_of_two_sweeps_are_named_by_what_differs(compare, sweeps, shared_application):
+    done = succeeded(compare(*sweeps[:2]))
+    expected = {f"stop_words={name}" for name in ("null k=1", "null k=2", "null k=3", "english k=3")}
+    assert set(rows(done.stdout)) == expected
     other = next(run for run in children(shared_application, sweeps[1]) if "null" in run.info.run_name)
-    done = compare(sweeps[2], other.info.run_id)
-    assert done.returncode == 0, done.stderr
+    done = succeeded(compare(sweeps[2], other.info.run_id))
     assert len(rows(done.stdout)) == 2
     assert "size" in done.stdout.partition("\n\n")[0]
 
@@ -104,15 +87,6 @@ def test_another_metric_decides(compare, sweeps, shared_application):
     assert decision.headline.best.value("recall") == pytest.approx(measured, abs=5e-5)
 
 
-def test_settings_of_the_decision_decide_a_finished_sweep_again(compare, sweeps, shared_application):
-    place = f"tracking.uri={shared_application.uri}"
-    for override, cutoff, veto in (("decision.at=2", 2, "one configuration"), (IMPOSSIBLE, 3, "requirements")):
-        decision = compare_runs(sweeps[:2], [place, override])
-        assert (decision.headline.cutoff, veto_of(decision)) == (cutoff, veto)
-        printed = compare(*sweeps[:2], override).stdout
-        assert all(sentence in printed for sentence in headline(decision))
-
-
 def test_what_a_larger_k_buys_and_costs_is_what_the_runs_recorded(sweeps, shared_application):
     place = f"tracking.uri={shared_application.uri}"
 
@@ -127,20 +101,14 @@ def test_what_a_larger_k_buys_and_costs_is_what_the_runs_recorded(sweeps, shared
         "gains": ["map", "token/recall"],
         "costs": ["latency/p95_ms"],
         "require": {"recall": 0.001},
-        "prefer": "context/tokens",
-        "margin": 0.01,
-        "at": 7,
-    }  # token/recall was not measured, nor k 7
+    }
+    recorded["decision"] |= {"prefer": "context/tokens", "margin": 0.01, "at": 7}  # k 7 and token/recall: not measured
     try:
         config.write_text(yaml.safe_dump(recorded))
         assert settings() == (["map"], ["latency/p95_ms"])
         found = compare_runs([sweeps[0]], [place, "decision.margin=0.02"]).sweep.settings
-        assert (found.require, found.prefer, found.margin, found.at) == (
-            {"recall": 0.001},
-            "context/tokens",
-            0.02,
-            None,
-        )
+        kept = (found.require, found.prefer, found.margin, found.at)
+        assert kept == ({"recall": 0.001}, "context/tokens", 0.02, None)
         assert settings("decision.gains=[f1]") == (["f1"], ["latency/p95_ms"])
         config.write_text("{")
         assert settings() == (["recall", "hit_rate"], ["context/tokens", "latency/mean_ms"])
@@ -160,15 +128,6 @@ def test_every_run_is_held_against_the_baseline(compare, sweeps, shared_applicat
         name, difference, _, p, *_ = re.split(r"\s{2,}", line)
         assert float(difference) == pytest.approx(shown[name] - shown["stop_words=null k=3"], abs=1.1e-4)
         assert 0.05 < float(p) <= 1  # five queries show nothing
-
-
-def test_the_page_needs_nothing_else(compare, sweeps, tmp_path):
-    done = compare(sweeps[0], "--html", str(tmp_path / "page.html"))
-    assert done.returncode == 0, done.stderr
-    page = (tmp_path / "page.html").read_text()
-    assert "<h1>Which k for small?</h1>" in page
-    assert "data:image/svg+xml;base64," in page
-    assert not re.search(r"""(?:src|href)=["'](?!data:|#)""", page)
 
 
 def test_all_pairs_are_written_under_names_of_ones_own(compare, sweeps, shared_application, tmp_path):
@@ -228,52 +187,6 @@ def test_a_damaged_run_is_named_and_the_others_are_compared(compare, sweeps, sha
 
 
 @pytest.mark.parametrize(
-    "altered",
-    [
-        ("ndcg", 7.0, "found 7 as ndcg, expected a number from 0 to 1"),
-        ("hit_rate", 0.5, "found 0.5 as hit_rate, expected 0 or 1"),
-    ],
-)
-def test_scores_that_no_query_can_have_are_no_results(compare, sweeps, shared_application, altered):
-    metric, value, problem = altered
-    run = children(shared_application, sweeps[0])[0]
-    file = shared_application.artifacts(run) / "results/per_query.csv"
-    whole = file.read_text()
-    table = read_per_query(file)
-    table[metric] = value
-    write_table(file, table)
-    try:
-        done = compare(*sweeps[:2])
-    finally:
-        file.write_text(whole)
-    told = done.stdout.splitlines()[-1]
-    assert told.endswith(f"cannot be read: per_query.csv: {problem})")
-
-
-def test_a_decision_is_set_in_every_way_of_hydra(compare, sweeps):
-    expected = rows(compare(*sweeps[:2], "decision.metric=recall").stdout, "recall")
-    for override in ("++decision.metric=recall", "decision={metric: recall}"):
-        assert rows(compare(*sweeps[:2], override).stdout, "recall") == expected
-
-
-@pytest.mark.parametrize("damaged", ['{"broken', "{}"], ids=["no JSON", "no dataset"])
-def test_a_damaged_record_is_one_line(compare, sweeps, shared_application, damaged):
-    facts = shared_application.artifacts(children(shared_application, sweeps[0])[0]) / "results/evaluation.json"
-    whole = facts.read_text()
-    facts.write_text(damaged)
-    try:
-        done = compare(sweeps[0])
-    finally:
-        facts.write_text(whole)
-    assert done.returncode == 2
-    assert re.fullmatch(
-        r"compare: \w{32}: expected at least two runs whose results can be read; found k=1 \(FINISHED, but its results "
-        r"cannot be read: evaluation\.json: .+\)\n",
-        done.stderr,
-    )
-
-
-@pytest.mark.parametrize(
     ("arguments", "error"),
     [
         (["0123"], "0123: expected the id of a run or of a sweep"),
@@ -293,21 +206,6 @@ def test_a_damaged_record_is_one_line(compare, sweeps, shared_application, damag
         (["SWEEP", "decision.gains=[nope]"], "decision.gains: found 'nope', expected something that is measured"),
         (["SWEEP", "decision.at=7"], "decision.at: found 7, expected a measured cutoff: "),
     ],
-    ids=[
-        "no id",
-        "unknown run",
-        "unknown metric",
-        "one run",
-        "no run as baseline",
-        "no folder",
-        "no pairs",
-        "unknown run with a name",
-        "unknown setting",
-        "other group",
-        "unknown decision",
-        "unknown gain",
-        "unknown cutoff",
-    ],
 )
 def test_bad_input_is_one_line(compare, sweeps, shared_application, arguments, error):
     places = {"SWEEP": sweeps[0], "RUN": children(shared_application, sweeps[0])[0].info.run_id}
@@ -319,8 +217,7 @@ def test_bad_input_is_one_line(compare, sweeps, shared_application, arguments, e
 
 def test_what_two_sweeps_measured_alike_is_compared_once(compare, sweeps, shared_application, dataset):
     folder = shared_application.home / "outputs_again"
-    again = shared_application.run("-m", *dataset, "retriever=sparse", "k=1,2,3", f"hydra.sweep.dir={folder}")
-    assert again.returncode == 0, again.stderr
+    succeeded(shared_application.run("-m", *dataset, "retriever=sparse", "k=1,2,3", f"hydra.sweep.dir={folder}"))
     [third] = {run.info.run_id for run in shared_application.parents()} - {*sweeps}
     done = compare(sweeps[0], third)
     assert len(rows(done.stdout)) == 3

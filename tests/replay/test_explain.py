@@ -5,7 +5,7 @@ import re
 from functools import cache
 
 import pytest
-import yaml
+from application import succeeded
 from small import QUERIES, arguments, write_queries
 
 from ragsweep.core.errors import DatasetError
@@ -29,8 +29,7 @@ def sweep(shared_application, tmp_path_factory):
     dataset = arguments(folder)
     write_queries(folder / "questions.json", [*QUERIES, *MORE])
     swept = ["retriever=sparse,hybrid", "encoder=wordllama", "chunker.size=45", "chunker.overlap=0", "k=3"]
-    process = shared_application.run("-m", *dataset, *swept)
-    assert process.returncode == 0, process.stderr
+    succeeded(shared_application.run("-m", *dataset, *swept))
     return folder
 
 
@@ -104,7 +103,7 @@ def test_the_metrics_are_the_recorded_ones(explained, runs, shared_application):
     assert dict(zip(names, values[2:], strict=True)) == {name: f"{float(recorded[name]):.4f}" for name in names}
 
 
-def test_the_parts_of_a_hybrid_score_add_up(explained):
+def test_the_scores_are_the_sums_of_their_parts(explained):
     text = explained("HybridRetriever", WOMAN)
     assert "score: 0.7 * norm of dense + 0.3 * norm of sparse" in text
     fused = [row for row in rows(text) if row[0] != "-"]
@@ -112,35 +111,6 @@ def test_the_parts_of_a_hybrid_score_add_up(explained):
         dense, sparse = re.findall(r"(?:#\d+ +\S+|-) +(\S+)", parts)
         assert 0.7 * float(dense) + 0.3 * float(sparse) == pytest.approx(float(score), abs=1e-4)
     assert any("#" in row[4] for row in fused)
-
-
-def test_a_repeat_is_told_from_the_page_that_had_the_credit(explained):
-    units = [(unit, judgment) for _, _, unit, judgment, _ in rows(explained("HybridRetriever", FEVER))]
-    assert ("fever.pdf#1", "relevant") in units
-    assert ("fever.pdf#1", "repeat") in units[units.index(("fever.pdf#1", "relevant")) :]
-    assert all(judgment == "-" for unit, judgment in units if unit != "fever.pdf#1")
-
-
-def test_where_repeats_are_dropped_before_the_cutoff_every_page_has_one_rank(explained):
-    top = rows(explained("HybridRetriever", FEVER, "evaluation.collapse=before_cutoff").partition(CUTOFF)[0])
-    assert [rank for rank, *_ in top] == ["1", "2", "3"]
-    assert len({unit for _, _, unit, *_ in top}) == 3
-
-
-def test_a_page_without_text_can_never_be_found(explained):
-    missed = explained("HybridRetriever", EMPTY).partition(CUTOFF)[2]
-    assert re.search(r"- +fever.pdf#3 +missed .*\n +has no passage: it can never be found", missed)
-
-
-def test_no_word_in_common_is_why_sparse_search_misses_a_page(explained):
-    missed = explained("SparseRetriever", WOMAN).partition(CUTOFF)[2]
-    assert re.search(
-        r"- +anaemia.pdf#2 +missed\n +not in the ranking, which ends at rank \d+\n +no word of the query adds",
-        missed,
-    )
-
-
-def test_the_words_add_up_to_the_sparse_score(explained):
     text = explained("SparseRetriever", WORMS)
     shared = re.findall(r"^ +words: (.+)$", text, re.MULTILINE)
     sums = [sum(float(part.split()[1]) for part in words.split(", ")) for words in shared]
@@ -149,8 +119,24 @@ def test_the_words_add_up_to_the_sparse_score(explained):
     assert shared[0].startswith("worms ")
 
 
-def test_where_all_was_found_it_says_so(explained):
-    assert explained("SparseRetriever", WORMS).endswith("\nno relevant page was missed\n")
+def test_a_repeat_is_told_from_the_page_that_had_the_credit(explained):
+    units = [(unit, judgment) for _, _, unit, judgment, _ in rows(explained("HybridRetriever", FEVER))]
+    assert ("fever.pdf#1", "relevant") in units
+    assert ("fever.pdf#1", "repeat") in units[units.index(("fever.pdf#1", "relevant")) :]
+    assert all(judgment == "-" for unit, judgment in units if unit != "fever.pdf#1")
+    top = rows(explained("HybridRetriever", FEVER, "evaluation.collapse=before_cutoff").partition(CUTOFF)[0])
+    assert [rank for rank, *_ in top] == ["1", "2", "3"]
+    assert len({unit for _, _, unit, *_ in top}) == 3
+
+
+def test_why_a_page_was_missed_is_said(explained):
+    missed = explained("HybridRetriever", EMPTY).partition(CUTOFF)[2]
+    assert re.search(r"- +fever.pdf#3 +missed .*\n +has no passage: it can never be found", missed)
+    missed = explained("SparseRetriever", WOMAN).partition(CUTOFF)[2]
+    assert re.search(
+        r"- +anaemia.pdf#2 +missed\n +not in the ranking, which ends at rank \d+\n +no word of the query adds",
+        missed,
+    )
 
 
 @pytest.mark.parametrize("width", [80, 160])
@@ -169,24 +155,6 @@ def test_another_cutoff_is_told_from_the_recorded_one(explained):
     assert len(rows(text.partition(CUTOFF)[0])) == 1
 
 
-def test_other_data_is_told(explained, tmp_path):
-    changed = [(text, ["anaemia.pdf#1"] if "worms" in text else pages, kind) for text, pages, kind in [*QUERIES, *MORE]]
-    queries = write_queries(tmp_path / "questions.json", changed)
-    [line] = (
-        line
-        for line in explained("SparseRetriever", WORMS, f"dataset.queries={queries}").splitlines()
-        if line.startswith("not as recorded: ")
-    )
-    assert "recall" in line
-    assert "relevant" in line
-    assert "not as recorded" not in explained("SparseRetriever", WORMS)
-
-
-def test_nothing_is_recorded(explained, shared_application):
-    explained("HybridRetriever", FEVER)
-    assert len(shared_application.runs()) == 3  # the sweep's
-
-
 def test_a_recorded_text_gives_the_terminal_no_commands(explained):
     text = explained("SparseRetriever", HOSTILE)
     assert text.startswith("query 8 (cost $\\frac{): ]0;owned What is given for a fever?")
@@ -202,12 +170,9 @@ def refused(process):
     return line.removeprefix("explain: ")
 
 
-def test_a_query_that_does_not_exist_is_refused(runs, explain):
+def test_a_query_that_does_not_exist_or_was_left_out_is_refused(runs, explain):
     process = explain(runs["SparseRetriever"].info.run_id, "Which test finds dengue")
     assert "no query has this id or this text; the nearest ids: 2" in refused(process)
-
-
-def test_a_query_that_was_left_out_is_refused(runs, explain):
     assert "has no judgments" in refused(explain(runs["SparseRetriever"].info.run_id, UNJUDGED))
 
 
@@ -217,23 +182,6 @@ def test_a_sweep_is_refused_and_its_best_run_named(explain, shared_application, 
     best = max(runs.values(), key=lambda run: run.data.metrics["f1"])
     assert "this is a sweep" in line
     assert line.endswith(f"{best.info.run_name}: {best.info.run_id}")
-
-
-def test_an_unknown_run_is_refused(explain):
-    assert refused(explain("abc", FEVER)).startswith("abc: expected the id of a run")
-    unknown = "abcd" * 8
-    assert refused(explain(unknown, FEVER)).startswith(f"{unknown}: cannot be read from sqlite:")
-
-
-def test_a_record_that_names_foreign_code_is_refused(runs, explain, shared_application):
-    file = shared_application.artifacts(runs["SparseRetriever"]) / "config/config.yaml"
-    good = file.read_text()
-    try:
-        file.write_text(yaml.safe_dump(yaml.safe_load(good) | {"retriever": {"_target_": "os.getcwd"}}))
-        process = explain(runs["SparseRetriever"].info.run_id, FEVER)
-    finally:
-        file.write_text(good)
-    assert "os.getcwd may not be built from a record" in refused(process)
 
 
 NAMED = [Query("a", "Why iron?"), Query("b", "Why iron? And why tea?"), Query("tea", "What is it?")]

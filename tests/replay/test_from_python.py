@@ -60,7 +60,7 @@ def uri(tmp_path, empty_database, monkeypatch):
     return f"sqlite:///{tmp_path}/mlflow.db"
 
 
-def test_a_sweep_returns_its_decision(swept):
+def test_a_sweep_returns_its_decision_as_an_object_text_and_page(swept):
     decision, home = swept.decision, swept.home
     [written] = home.glob("outputs/*/summary/decision.json")
     record = json.loads(written.read_text())
@@ -70,17 +70,11 @@ def test_a_sweep_returns_its_decision(swept):
     assert record["headline"] == decision.record["headline"] == list(decision.headline)
     assert len(decision.table) == 2
     assert decision.choice["settings"].keys() == {"retriever", "retriever.b"}
-
-
-def test_a_decision_is_shown_as_text_and_as_a_page(swept):
     decision = swept.decision
     assert repr(decision).startswith(decision.headline[0])
     page = decision._repr_html_()
     assert page.count("<tr>") == 2
     assert "<th>NDCG</th>" in page
-
-
-def test_a_finished_sweep_is_decided_again(swept):
     uri = f"sqlite:///{swept.home}/mlflow.db"
     again = ragsweep.decision(swept.decision.sweep_id, "decision.metric=recall", uri=uri)
     assert again.record["settings"]["metric"] == "recall"

@@ -121,9 +121,6 @@ def test_a_file_is_trusted_no_more_than_a_record(finished, again, tmp_path):
     process, new = again("--from", "made.yaml")
     assert (process.returncode, new) == (2, [])
     assert "os.system may not be built from a record; --allow MODULE" in process.stderr
-
-
-def test_a_file_with_a_setting_that_there_is_not_is_refused(finished, again, tmp_path):
     text = (finished[1] / "config/config.yaml").read_text()
     (tmp_path / "edited.yaml").write_text(f"{text}budgets: 100\n")
     process, new = again("--from", "edited.yaml")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ragsweep.app.commands import stores
 from ragsweep.core.digest import digest, digest_file
 from ragsweep.store.code import code_of_call
-from ragsweep.store.stage_store import CHECKSUMS, CompleteStore, Store, packed, unpacked
+from ragsweep.store.stage_store import CHECKSUMS, CompleteStore, ServingStore, Store, packed, unpacked
 from ragsweep.store.stage_store import _verified as verified
 
 
@@ -52,34 +52,15 @@ def test_what_is_kept_is_found_and_nothing_is_built_or_written_for_what_is_not(s
     np.testing.assert_array_equal(store.find("stage", 1, refuse)["array"], np.arange(3))
 
 
-def test_several_arrays_keep_their_names(store):
-    store.get("stage", 1, lambda: {"a": np.ones(1), "b": np.zeros(2)})
-    assert {name: len(array) for name, array in store.get("stage", 1, refuse).items()} == {"a": 1, "b": 2}
-
-
-@pytest.mark.parametrize(("stage", "inputs"), [("other", 1), ("stage", 2)])
-def test_another_stage_or_other_inputs_are_built(store, stage, inputs):
-    store.get("stage", 1, lambda: {"array": np.zeros(1)})
-    assert store.get(stage, inputs, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
-
-
-def test_inputs_count_the_same_in_any_order_of_their_keys(store):
-    store.get("stage", {"a": 1, "b": 2}, lambda: {"array": np.zeros(1)})
-    assert store.get("stage", {"b": 2, "a": 1}, refuse)["array"].tolist() == [0]
-
-
 def test_a_kept_array_cannot_be_changed(store):
     store.get("stage", 1, lambda: {"array": np.zeros(1)})
     with pytest.raises(ValueError, match="read-only"):
         store.get("stage", 1, refuse)["array"][0] = 1
 
 
-def test_a_disabled_store_writes_nothing(tmp_path):
+def test_a_disabled_store_builds_writes_and_deletes_nothing_that_is_kept(tmp_path, store):
     Store(str(tmp_path / "store"), enabled=False).get("stage", 1, lambda: {"array": np.zeros(1)})
     assert not (tmp_path / "store").exists()
-
-
-def test_a_disabled_store_builds_what_is_kept(store):
     store.get("stage", 1, lambda: {"array": np.zeros(1)})
     again = Store(store.path, enabled=False).get("stage", 1, lambda: {"array": np.ones(1)})
     assert again["array"].tolist() == [1]
@@ -99,19 +80,16 @@ def test_what_a_killed_process_left_behind_is_not_taken_for_an_entry(store):
     assert {name: array.tolist() for name, array in store.get("stage", 1, refuse).items()} == {"array": [1]}
 
 
-@pytest.mark.filterwarnings("ignore:the store's")
-@pytest.mark.parametrize("listed", ["[" * 200_000, "[]", '{"array.npy": 1}', " " * 2_000_000])
-def test_an_entry_whose_checksums_are_anything_is_built_anew(store, listed):
-    store.get("stage", 1, lambda: {"array": np.zeros(1)})
-    (entries(store)[0] / "checksums.json").write_text(listed)
-    assert store.get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
+DAMAGE = [("array.npy", content) for content in (None, b"", b"no array", b"\x93NUMPY\x01")]
+DAMAGE += [(CHECKSUMS, text) for text in (None, b"{}", b"[" * 200_000, b"[]", b'{"array.npy": 1}', b" " * 2_000_000)]
 
 
 @pytest.mark.filterwarnings("ignore:the store's")
-@pytest.mark.parametrize("damage", [b"", b"no array", b"\x93NUMPY\x01"])
-def test_a_damaged_entry_is_built_anew(store, damage):
+@pytest.mark.parametrize(("name", "content"), DAMAGE)
+def test_a_damaged_entry_is_built_anew(store, name, content):
     store.get("stage", 1, lambda: {"array": np.zeros(1)})
-    (entries(store)[0] / "array.npy").write_bytes(damage)
+    file = entries(store)[0] / name
+    file.unlink() if content is None else file.write_bytes(content)
     assert store.get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
     assert store.get("stage", 1, refuse)["array"].tolist() == [1]
 
@@ -136,14 +114,6 @@ def test_a_single_wrong_bit_is_found_and_said(tmp_path):
         assert Store(str(tmp_path)).get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
 
 
-@pytest.mark.parametrize("name", ["array.npy", CHECKSUMS])
-@pytest.mark.filterwarnings("ignore:the store's")
-def test_an_entry_that_lost_a_file_is_built_anew(store, name):
-    store.get("stage", 1, lambda: {"array": np.zeros(1)})
-    (entries(store)[0] / name).unlink()
-    assert store.get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
-
-
 def fill(store, number, *, used):
     """An entry of a little over 0.1 MB, last used so many seconds after the epoch."""
     store.get("stage", number, lambda: {"array": np.full(12_500, number)})
@@ -155,34 +125,23 @@ def kept(store):
     return sorted(int(np.load(entry.path / "array.npy")[0]) for entry in store.entries())
 
 
-def test_what_was_not_used_longest_makes_room(tmp_path):
+def test_what_was_not_used_longest_makes_room_and_the_newest_stays(tmp_path):
     roomy = Store(str(tmp_path))
     for number, used in [(1, 300), (2, 100), (3, 200)]:
         fill(roomy, number, used=used)
     fill(Store(str(tmp_path), max_gb=0.00035), 4, used=400)
     assert kept(roomy) == [1, 3, 4]
+    fill(Store(str(tmp_path), max_gb=0.00001), 5, used=500)
+    assert kept(roomy) == [5]
 
 
-def test_being_read_is_being_used(tmp_path):
+def test_being_used_keeps_an_entry_and_the_newest_stays(tmp_path):
     store = Store(str(tmp_path), max_gb=0.00025)
     fill(store, 1, used=100)
     fill(store, 2, used=200)
     store.get("stage", 1, refuse)
     fill(store, 3, used=300)
     assert kept(store) == [1, 3]
-
-
-def test_the_newest_entry_stays_whatever_its_size(tmp_path):
-    store = Store(str(tmp_path), max_gb=0.00001)
-    fill(store, 1, used=100)
-    fill(store, 2, used=200)
-    assert kept(store) == [2]
-
-
-def test_no_limit_keeps_everything(store):
-    for number in range(5):
-        fill(store, number, used=number)
-    assert kept(store) == [0, 1, 2, 3, 4]
 
 
 def test_what_is_evicted_stays_readable_for_its_reader(store):
@@ -192,15 +151,12 @@ def test_what_is_evicted_stays_readable_for_its_reader(store):
     assert (reading == 1).all()
 
 
-def test_clearing_leaves_nothing(store):
+def test_clearing_leaves_nothing_but_what_is_not_the_stores(store):
     fill(store, 1, used=100)
     partial = place(store, 2).with_suffix(".partial")  # of a process that was killed
     partial.mkdir()
     store.clear()
     assert {path.suffix for path in Path(store.path).glob("stage/*")} == {".lock"}
-
-
-def test_clearing_leaves_what_is_not_the_stores(store):
     fill(store, 1, used=100)
     theirs = [Path(store.path) / "photos" / name for name in ("2025", "2024.partial", "2023.evicted")]
     for folder in theirs:
@@ -216,13 +172,6 @@ def test_a_plain_file_in_the_place_of_an_entry_is_replaced(store):
     entry.write_text("x")
     fill(store, 1, used=100)
     assert kept(store) == [1]
-
-
-@pytest.mark.filterwarnings("ignore:the store's")
-def test_an_entry_whose_list_is_empty_is_built_anew(store):
-    store.get("stage", 1, lambda: {"array": np.zeros(1)})
-    (entries(store)[0] / CHECKSUMS).write_text("{}")
-    assert store.get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
 
 
 @pytest.mark.usefixtures("processes")
@@ -247,14 +196,6 @@ def test_a_disabled_store_deletes_nothing(store):
     assert sorted(Path(store.path).rglob("*")) == before
 
 
-def test_clearing_takes_what_an_older_version_kept(store):
-    old = Path(store.path) / "stage-0" / digest(0)
-    old.mkdir(parents=True)
-    np.save(old / "array.npy", np.ones(3))
-    store.clear()
-    assert list(Path(store.path).glob("*/*")) == []
-
-
 def test_the_command_shows_and_clears(store, monkeypatch, capsys):
     fill(store, 1, used=0)
 
@@ -275,19 +216,10 @@ def test_the_command_shows_and_clears(store, monkeypatch, capsys):
     assert kept(store) == []
 
 
-@pytest.mark.filterwarnings("ignore:the store cannot write")
-def test_a_store_that_cannot_write_goes_on_without_it(tmp_path):
-    (tmp_path / "file").touch()
-    assert Store(str(tmp_path / "file")).get("stage", 1, lambda: {"array": np.ones(1)})["array"].tolist() == [1]
-
-
-def test_a_store_that_cannot_write_says_so(tmp_path):
+def test_a_store_that_cannot_write_says_so_or_raises_where_it_must_be_complete(tmp_path):
     (tmp_path / "file").touch()
     with pytest.warns(UserWarning, match=r"the store cannot write to .*file"):
         Store(str(tmp_path / "file")).get("stage", 1, lambda: {"array": np.ones(1)})
-
-
-def test_a_store_that_must_be_complete_raises_what_it_cannot_write(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match="file"):
         CompleteStore(str(tmp_path / "file")).get("stage", 1, lambda: {"array": np.ones(1)})
@@ -317,3 +249,51 @@ def test_a_process_killed_while_building_holds_nobody_up(store):
     process.kill()
     process.wait()
     assert store.get("stage", 1, building.build)["array"].tolist() == [1, 1, 1]
+
+
+@pytest.fixture
+def source(tmp_path):
+    store = Store(str(tmp_path / "source"))
+    store.get("terms", ["corpus"], numbers(1))
+    return store
+
+
+def numbers(value):
+    def build():
+        return {"value": np.array([value])}
+
+    return build
+
+
+def test_a_stage_of_the_source_is_read_and_one_that_it_lacks_is_computed_once(source, tmp_path):
+    serving = ServingStore(source=source)
+    kept = set(tmp_path.rglob("*"))
+    assert serving.get("terms", ["corpus"], numbers(2))["value"] == 1
+    assert serving.built == set()
+    made = []
+
+    def build():
+        made.append(1)
+        return {"value": np.array([3])}
+
+    assert [serving.get("ranking", ["query"], build)["value"].item() for _ in range(3)] == [3, 3, 3]
+    assert (made, serving.built) == ([1], {"ranking"})
+    assert set(tmp_path.rglob("*")) == kept
+
+
+def test_what_every_question_uses_stays_while_earlier_questions_go():
+    serving = ServingStore(most_kept=3)
+    corpus, question = numbers(1), numbers(2)
+    for each in range(10):
+        serving.get("terms", ["corpus"], corpus)
+        serving.get("ranking", [each], question)
+    assert serving.find("terms", ["corpus"], corpus) is not None
+    assert [each for each in range(10) if serving.find("ranking", [each], question)] == [8, 9]
+
+
+def test_the_entries_of_a_stage_are_those_of_the_source_and_those_in_memory(source):
+    serving = ServingStore(source=source)
+    serving.get("terms", ["another"], numbers(5))
+    assert sorted(each["value"].item() for each in serving.arrays("terms")) == [1, 5]
+    assert [*serving.entries()] == serving.clear() == []
+    assert len([*source.entries()]) == 1

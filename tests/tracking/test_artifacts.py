@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from urllib.parse import unquote
 
 import pytest
-from application import said
+from application import said, succeeded
 
 import ragsweep
 from ragsweep.core.errors import RefusedError, TrackingError
@@ -90,8 +90,7 @@ def test_nothing_is_sent_to_a_foreign_place(application, dataset, tmp_path, plac
 def test_a_folder_that_the_user_names_is_allowed(application, dataset, tmp_path):
     make_experiment(application, "ours", (tmp_path / "elsewhere" / "x").as_uri())
     allowed = f"tracking.artifacts={tmp_path}/elsewhere"
-    process = application.run(*dataset, *RUN, "tracking.experiment=ours", allowed)
-    assert process.returncode == 0, process.stderr
+    succeeded(application.run(*dataset, *RUN, "tracking.experiment=ours", allowed))
     [run] = application.runs()
     assert files(tmp_path / "elsewhere")
     per_query = ragsweep.per_query(run.info.run_id, uri=application.uri, artifacts=str(tmp_path / "elsewhere"))
@@ -106,8 +105,7 @@ def test_a_folder_that_the_user_names_is_allowed(application, dataset, tmp_path)
 def test_a_place_that_an_experiment_does_not_use_is_said_once(application, dataset, tmp_path):
     assert application.run(*dataset, *RUN).returncode == 0
     other = f"tracking.artifacts={tmp_path}/elsewhere"
-    process = application.run(*dataset, *RUN, other)
-    assert process.returncode == 0, process.stderr
+    process = succeeded(application.run(*dataset, *RUN, other))
     kept = f"experiment small keeps its artifacts in {application.home}/artifacts; tracking.experiment=NAME makes one"
     [line] = said(process.stderr)
     assert line.startswith(kept)

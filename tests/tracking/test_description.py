@@ -28,9 +28,6 @@ def test_it_is_the_latest_decision_and_where_to_click(decide):
     assert described == (
         'Ship three: NDCG 0.5 [0.4, 0.6]. See "alpha: alpha 0.5" under "Model training" (2026-07-18 10:15).'
     )
-
-
-def test_a_sweep_that_is_uploaded_later_does_not_take_the_place_of_a_newer_one(decide):
     decide("Ship two.")
     assert decide("Ship one.", NOW - timedelta(days=1)).startswith("Ship two.")
     assert decide("Ship three.", NOW + timedelta(days=1)).startswith("Ship three.")

@@ -51,20 +51,14 @@ def test_of_a_file_that_git_does_not_have_only_the_name_leaves_this_machine(proj
     assert untracked(project) == "corpus/\nsecret.py\n"
 
 
-def test_a_project_within_another_repository_has_no_commit(project):
+def test_what_is_no_repository_of_its_own_with_a_commit_has_none(project, tmp_path, monkeypatch):
     (project / "ragsweep").mkdir()
     (project / "ragsweep" / "code.py").write_text("k = 1\n")
     inner = project / "ragsweep"
     assert (git_commit(inner), is_dirty(inner), uncommitted_patch(inner), untracked(inner)) == (None, False, "", "")
-
-
-def test_a_hook_of_another_repository_changes_nothing(project, tmp_path, monkeypatch):
+    git(tmp_path, "init", "-q")
+    assert (git_commit(tmp_path), uncommitted_patch(tmp_path)) == (None, "")
     other = tmp_path / "other"
     other.mkdir()
     monkeypatch.setenv("GIT_DIR", str(project / ".git"))
     assert git_commit(other) is None
-
-
-def test_a_repository_without_a_commit_has_none(tmp_path):
-    git(tmp_path, "init", "-q")
-    assert (git_commit(tmp_path), uncommitted_patch(tmp_path)) == (None, "")

@@ -4,9 +4,8 @@ import json
 import sqlite3
 from contextlib import closing
 
-import pandas as pd
 import pytest
-from application import assert_refused, said
+from application import assert_refused, said, succeeded
 from hypothesis import given
 from hypothesis import strategies as st
 from mlflow.utils.validation import _validate_metric_name, _validate_param_name
@@ -17,13 +16,11 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.tracking.names import (
     LONGEST_METRIC_NAME,
     LONGEST_MLFLOW_NAME,
-    LONGEST_PARAM_VALUE,
     LONGEST_TAG_VALUE,
     check_names,
     json_tag,
     params_of,
     swept_metrics,
-    tags_of,
     type_names,
 )
 
@@ -42,15 +39,6 @@ def test_every_query_type_has_a_metric_of_its_own(metric, types):
     assert type_names(reversed(types), metric) == names
 
 
-def test_a_query_type_keeps_its_name_where_that_is_its_own():
-    assert type_names(["factual", "a/c", "a/b", "a:b"], "f1") == {
-        "factual": "factual",
-        "a/c": "a_c",
-        "a/b": "a_b-f5effa31",
-        "a:b": "a_b-8cc85723",
-    }
-
-
 @given(st.dictionaries(st.text() | st.sampled_from(["a@b", "a%b", "a/../b", "x" * 300]), st.text()))
 def test_no_setting_is_lost_between_the_params(settings):
     params = params_of(settings)
@@ -60,13 +48,6 @@ def test_no_setting_is_lost_between_the_params(settings):
         value.encode()
         assert len(name) <= LONGEST_MLFLOW_NAME
         assert "\0" not in value
-
-
-def test_a_long_value_ends_in_a_digest_of_the_whole():
-    one, two = (params_of({"x": "a" * 10_000 + end})["x"] for end in "bc")
-    assert len(one) <= LONGEST_PARAM_VALUE
-    assert one.endswith(")")
-    assert one != two
 
 
 def test_a_name_that_mlflow_refuses_is_said_before_the_first_job(application):
@@ -90,12 +71,6 @@ def test_an_experiment_and_a_dataset_have_names_of_one_line_without_white_space_
         check_names(OmegaConf.create({group: {last: name}}), ["f1"], [])
 
 
-def test_only_as_many_metrics_as_a_table_can_have_are_measured(application):
-    many = ",".join(f"m{number}:{METRIC}" for number in range(94))
-    process = application.run(f"+evaluation.metrics={{{many}}}")
-    assert_refused(process, application, "evaluation.metrics: found 101 metrics, expected at most 100")
-
-
 @given(st.dictionaries(st.text(max_size=50), st.text() | st.integers() | st.none(), max_size=20), st.integers(0, 5000))
 def test_swept_settings_always_fit_into_a_tag(swept, length):
     swept = {**swept, "x": "a" * length, "y": "€" * length, "z": '"' * length}
@@ -113,18 +88,11 @@ def test_swept_numbers_are_metrics_and_nothing_else_is():
     assert swept_metrics(swept) == {(name, 0): value for name, value in names.items()}
 
 
-def test_three_long_texts_without_ascii_are_kept():
-    swept = {name: letter * 500 for name, letter in zip("abc", "中日語", strict=True)}
-    assert json.loads(json_tag(swept)) == swept
-    assert tags_of({"sweep.values": json_tag(swept)}) == {"sweep.values": json_tag(swept)}
-
-
 @pytest.mark.parametrize("name", ['it\'s a "name" of `b`, 100 % <b>x</b> a/b\\c, données €', "0"])
 def test_an_experiment_may_have_any_name_of_one_line(application, dataset, name):
     quoted = name.replace("'", "\\'")
     sweep = ["-m", *dataset, "retriever=sparse", "k=1", f"tracking.experiment='{quoted}'"]
-    process = application.run(*sweep)
-    assert process.returncode == 0, process.stderr
+    succeeded(application.run(*sweep))
     assert application.client().get_experiment_by_name(name)
     assert len(application.children()) == 1
     assert ": finished, run " in application.run(*sweep, "+dry_run=true").stdout
@@ -136,8 +104,7 @@ def test_query_types_of_any_kind_are_measured(application, tmp_path):
     types = ["a/b", "a:b", "x" * 400, "é €"]
     queries = [(f"What clears worms of type {kind}?", ["anaemia.pdf#3"], kind) for kind in types]
     write_queries(tmp_path / "data" / "questions.json", queries)
-    process = application.run(*dataset, *RUN, f"+evaluation.metrics.{metric}={METRIC}", f"decision.metric={metric}")
-    assert process.returncode == 0, process.stderr
+    succeeded(application.run(*dataset, *RUN, f"+evaluation.metrics.{metric}={METRIC}", f"decision.metric={metric}"))
     [run] = application.runs()
     assert run.info.status == "FINISHED"
     assert len([name for name in run.data.metrics if name.startswith("by_type/")]) == len(types)
@@ -156,28 +123,6 @@ def test_the_measures_of_a_task_have_names_of_their_own(measures, message):
     check_names(OmegaConf.create(), ["f1"], ["context/tokens", "price/eur"])
     with pytest.raises(ConfigError, match=message):
         check_names(OmegaConf.create(), ["f1"], measures)
-
-
-@pytest.mark.parametrize("types", [[None, None], ["factual", None]], ids=["none", "some"])
-def test_queries_without_a_type_are_in_no_table_by_type(application, tmp_path, types):
-    dataset = arguments(tmp_path / "data")
-    queries = [
-        {"query": query, "relevant_docs": ["anaemia.pdf#3"], "query_type": kind}
-        for query, kind in zip(("What clears worms?", "Which tablet do worms get?"), types, strict=True)
-    ]
-    (tmp_path / "data" / "questions.json").write_text(json.dumps(queries))
-    process = application.run("-m", *dataset, *RUN, "retriever.k1=1,2")
-    assert process.returncode == 0, process.stderr
-    known = [kind for kind in types if kind]
-    for run in application.children():
-        results = application.artifacts(run) / "results"
-        assert pd.read_csv(results / "by_query_type.csv")["query_type"].tolist() == known
-        assert pd.read_csv(results / "per_query.csv")["query_type"].dropna().tolist() == known
-        assert len([name for name in run.data.metrics if name.startswith("by_type/")]) == len(known)
-    [parent] = application.parents()
-    report = (application.artifacts(parent) / "report.html").read_text()
-    assert "None" not in report
-    assert application.script_here("reproduce", parent.info.run_id, "--no-log", *dataset[2:]).returncode == 0
 
 
 def refuse(application, having="config.digest"):
@@ -201,24 +146,6 @@ def test_a_run_that_the_store_refuses_is_closed_as_failed(application, dataset):
     assert "Changing param values is not allowed" in run.data.tags["error"]
     assert (application.artifacts(run) / "results/per_query.csv").exists()
     assert application.push().stdout == "0 runs uploaded\n"
-
-
-def test_a_sweep_whose_runs_the_store_all_refuses_leaves_nothing_open(application, dataset):
-    refuse(application)
-    process = application.run("-m", *dataset, "retriever=sparse", "k=1,2")
-    assert process.returncode == 1
-    assert process.stderr.count("Changing param values is not allowed") == 3
-    assert [run.info.status for run in application.runs()] == ["FAILED"] * 3
-    assert application.push().stdout == "0 runs uploaded\n"
-
-
-def test_the_refused_runs_of_a_sweep_are_reported_once_each(application, dataset):
-    refuse(application, having="sweep.job")
-    process = application.run("-m", *dataset, "retriever=sparse", "k=1,2")
-    assert process.returncode == 1
-    assert process.stderr.count("FAILED: ") == 2
-    assert [run.info.status for run in application.runs()] == ["FAILED"] * 3
-    assert application.push().returncode == 0
 
 
 def test_push_names_what_is_refused_and_goes_on(application, dataset):

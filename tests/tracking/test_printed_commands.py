@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 import small
-from application import COMMAND
+from application import COMMAND, succeeded
 from mlflow import MlflowClient
 from servers import free_port
 
@@ -67,8 +67,7 @@ def swept(request, tmp_path_factory, empty_database, processes):
         for name, value in login.items():
             patch.setenv(name, value)
         arguments = arguments_of(request.param, home)
-        done = bash(shlex.join(["ragsweep", "run", *arguments]), home, **login, **variable)
-        assert done.returncode == 0, done.stderr
+        done = succeeded(bash(shlex.join(["ragsweep", "run", *arguments]), home, **login, **variable))
         report, sweep_id = re.search(r"^report: (.+) \(sweep (\w+)\)$", done.stdout, re.MULTILINE).groups()
         client = MlflowClient(uri)
         sweep = client.get_run(sweep_id)
@@ -114,8 +113,7 @@ def test_the_tag_of_a_run_makes_it_again(swept, which):
     before = latest(swept).info.run_id
     [made, *_] = swept.children if which == "run" else [swept.sweep]
     command = made.data.tags["reproduce"]
-    done = swept.bash(command)
-    assert done.returncode == 0, done.stderr
+    succeeded(swept.bash(command))
     again = latest(swept)
     assert again.info.run_id != before
     assert numbers(again) in [numbers(run) for run in ([made] if which == "run" else swept.children)]
@@ -140,9 +138,7 @@ def test_a_refusal_and_a_model_card_name_commands_that_run(swept, tmp_path):
     assert refused.returncode == 2, refused.stdout
     command = refused.stderr.partition("this makes it: ")[2].strip().replace("RUN_ID", run_id)
     places = " ".join(shlex.quote(each) for each in swept.places)
-    done = swept.bash(f"{command} --out {tmp_path}/made {places}")
-    assert done.returncode == 0, done.stderr
+    succeeded(swept.bash(f"{command} --out {tmp_path}/made {places}"))
     if not swept.places:  # else the folder of documents must be named, too
         check = re.search("`ragsweep (check FOLDER)`", (tmp_path / "made/README.md").read_text())[1]
-        done = swept.bash(f"{before}{check.replace('FOLDER', f'{tmp_path}/made')}")
-        assert done.returncode == 0, done.stderr
+        succeeded(swept.bash(f"{before}{check.replace('FOLDER', f'{tmp_path}/made')}"))

@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 import yaml
-from application import METRICS, said
+from application import METRICS, said, succeeded
 
 import ragsweep
 
@@ -24,82 +24,62 @@ RESULTS = {
 @pytest.fixture(scope="module")
 def finished(shared_application):
     """One run with two settings changed, on the bundled manual."""
-    process = shared_application.run("retriever.alpha=0.5", "k=25")
-    assert process.returncode == 0, process.stderr
+    process = succeeded(shared_application.run("retriever.alpha=0.5", "k=25"))
     [run] = shared_application.runs()
     return process, run, shared_application.artifacts(run)
 
 
-def test_a_run_finishes_under_the_name_of_what_was_set(finished):
+def test_a_run_has_its_name_params_dataset_and_tags(finished):
     _, run, _ = finished
     assert (run.info.status, run.info.run_name) == ("FINISHED", "alpha=0.5 k=25")
-
-
-def test_a_normal_run_says_nothing_on_standard_error(finished):
     process, _, _ = finished
     assert said(process.stderr) == []
-
-
-def test_the_params_are_the_settings_that_took_effect(finished):
     _, run, _ = finished
     assert run.data.params["retriever.alpha"] == "0.5"
     assert run.data.params["k"] == "25"
     assert run.data.params["dataset.name"] == "cho_manual"
     assert run.data.params["encoder.model"] == "sentence-transformers/all-MiniLM-L6-v2"
     assert run.data.params["retriever.sparse.k1"] == "1.5"
+    _, run, artifacts = finished
+    [logged] = run.inputs.dataset_inputs
+    whole = json.loads((artifacts / "results/evaluation.json").read_text())["dataset"]["digest"]
+    assert logged.dataset.name == "cho_manual"
+    assert whole.startswith(logged.dataset.digest)
+    _, run, _ = finished
+    assert " ragsweep run retriever.alpha=0.5 k=25" in run.data.tags["reproduce"]
+    assert {"git.dirty", "sweep.id", "config.digest"} <= set(run.data.tags)
 
 
-def test_curves_have_a_step_for_every_cutoff_up_to_k(finished, shared_application):
+def test_curves_and_intervals_hold_the_metric_at_k(finished, shared_application):
     _, run, _ = finished
     points = shared_application.client().get_metric_history(run.info.run_id, "at_k/recall")
     assert sorted(point.step for point in points) == list(range(1, 26))
-
-
-def test_the_curve_passes_through_the_metric_at_k(finished, shared_application):
     _, run, _ = finished
     points = shared_application.client().get_metric_history(run.info.run_id, "at_k/ndcg")
     assert {point.step: point.value for point in points}[25] == run.data.metrics["ndcg"]
-
-
-def test_every_metric_lies_within_its_interval(finished):
     _, run, _ = finished
     metrics = run.data.metrics
     for name in METRICS:
         assert metrics[f"ci/{name}_low"] < metrics[name] < metrics[f"ci/{name}_high"]
 
 
-def test_the_metrics_are_few_enough_for_the_ui(finished):
-    _, run, _ = finished
-    assert len(run.data.metrics) <= 4 * len(METRICS) + 12  # a value, two bounds and a curve; costs
-
-
-def test_the_dataset_is_an_input_of_the_run(finished):
-    _, run, artifacts = finished
-    [logged] = run.inputs.dataset_inputs
-    whole = json.loads((artifacts / "results/evaluation.json").read_text())["dataset"]["digest"]
-    assert logged.dataset.name == "cho_manual"
-    assert whole.startswith(logged.dataset.digest)
-
-
-def test_the_tags_say_how_to_make_the_run_again(finished):
-    _, run, _ = finished
-    assert " ragsweep run retriever.alpha=0.5 k=25" in run.data.tags["reproduce"]
-    assert {"git.dirty", "sweep.id", "config.digest"} <= set(run.data.tags)
-
-
-def test_the_result_files_are_complete(finished):
+def test_the_files_are_complete_and_agree_with_the_metrics(finished):
     _, _, artifacts = finished
     assert {path.name for path in (artifacts / "results").iterdir()} == RESULTS
     charts = {path.name for path in (artifacts / "charts").iterdir()}
     assert charts == {"metrics_by_cutoff.png", "ndcg_by_query_type.png"}
-
-
-def test_the_per_query_table_averages_to_the_metrics(finished):
     _, run, artifacts = finished
     table = pd.read_csv(artifacts / "results/per_query.csv")
     assert len(table) == 133
     for name in METRICS:
         assert table[name].mean() == pytest.approx(run.data.metrics[name], abs=1e-12)
+    _, run, artifacts = finished
+    table = pd.read_csv(artifacts / "results/summary_statistics.csv", index_col="metric")
+    described = pd.read_csv(artifacts / "results/per_query.csv")[[*METRICS]].describe().T.drop(columns="count")
+    pd.testing.assert_frame_equal(table.loc[[*METRICS], described.columns], described, check_names=False)
+    costs = ["context/tokens", "context/tokens_p95", "latency/mean_ms", "latency/p95_ms", "index/bytes"]
+    assert table.loc[costs, "mean"].to_dict() == pytest.approx({name: run.data.metrics[name] for name in costs})
+    assert table.loc["latency/mean_ms", ["std", "min", "50%", "max"]].notna().all()
 
 
 def test_the_trec_files_give_the_metrics_and_their_interval(finished):
@@ -111,16 +91,6 @@ def test_the_trec_files_give_the_metrics_and_their_interval(finished):
         logged = [run.data.metrics[f"ci/{name}_{bound}"] for bound in ("low", "high")]
         assert again.summary.loc[name, ["ci_low", "ci_high"]].tolist() == logged
         assert table.loc[name, ["ci_low", "ci_high"]].tolist() == pytest.approx(logged, abs=1e-15)
-
-
-def test_the_summary_has_the_spread_of_every_metric_and_the_costs(finished):
-    _, run, artifacts = finished
-    table = pd.read_csv(artifacts / "results/summary_statistics.csv", index_col="metric")
-    described = pd.read_csv(artifacts / "results/per_query.csv")[[*METRICS]].describe().T.drop(columns="count")
-    pd.testing.assert_frame_equal(table.loc[[*METRICS], described.columns], described, check_names=False)
-    costs = ["context/tokens", "context/tokens_p95", "latency/mean_ms", "latency/p95_ms", "index/bytes"]
-    assert table.loc[costs, "mean"].to_dict() == pytest.approx({name: run.data.metrics[name] for name in costs})
-    assert table.loc["latency/mean_ms", ["std", "min", "50%", "max"]].notna().all()
 
 
 def test_the_logged_configuration_is_resolved_and_names_no_path_of_this_machine(finished):
@@ -151,12 +121,6 @@ def test_the_same_run_without_the_store_gives_the_same_numbers(application, data
         assert (application.artifacts(again) / "results" / name).read_bytes() == (
             application.artifacts(run) / "results" / name
         ).read_bytes()
-
-
-def test_a_retriever_without_an_encoder_logs_no_encoder(application):
-    assert application.run("retriever=sparse").returncode == 0
-    [run] = application.runs()
-    assert not any(name.startswith("encoder") for name in run.data.params)
 
 
 def test_a_run_logs_how_much_of_the_exact_ranking_its_index_found(application):

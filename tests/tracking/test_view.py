@@ -2,24 +2,15 @@
 
 import base64
 import json
-import os
-import shlex
-import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
-import time
 import uuid
 import zlib
 from contextlib import closing
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-import requests
-from application import METRICS, PROJECT, Application
+from application import METRICS, Application, succeeded
 from mlflow.entities import Metric, Run, RunData, RunInfo, RunTag
-from servers import free_port
 
 from ragsweep.tracking import print_latest_sweep, view
 from ragsweep.tracking.stored_run import StoredRun
@@ -67,68 +58,41 @@ def found_by(application, state):
     return sorted(run.info.run_name for run in runs)
 
 
-def test_a_sweep_leaves_a_view_of_its_own_runs(swept, shared_application):
-    (key, name, state), _ = views(shared_application)["small"]
+def test_a_sweep_leaves_a_view_of_its_runs_and_those_that_it_joined(swept, shared_application):
+    (key, name, state), (_, _, later) = views(shared_application)["small"]
     parent, _ = shared_application.parents()
     assert key == f"sweep-{parent.info.run_id}"
     assert name.startswith(f"{parent.info.run_name}, ")
     assert found_by(shared_application, state) == ["b=0.3 k=1", "b=0.5 k=1"]  # at the headline's k
-
-
-def test_runs_that_a_sweep_has_joined_are_in_its_view(swept, shared_application):
-    _, (_, _, state) = views(shared_application)["small"]
-    assert found_by(shared_application, state) == ["b=0.3 k=2", "b=0.5 k=2"]
-
-
-def test_the_printed_address_opens_the_view(swept, shared_application):
+    assert found_by(shared_application, later) == ["b=0.3 k=2", "b=0.5 k=2"]
     for line, (key, _, _) in zip(swept, views(shared_application)["small"], strict=True):
         address = line.partition(" ")[0]
         assert address.startswith("http://127.0.0.1:5000/#/experiments/")
-        assert address.endswith(
-            f"/runs?workflowType=machine_learning&compareRunsMode=CHART&viewStateShareKey={key}"
-        )  # a filter or an order in it would keep MLflow from loading the view
+        # a filter or an order in it would keep MLflow from loading the view
+        assert address.endswith(f"/runs?workflowType=machine_learning&compareRunsMode=CHART&viewStateShareKey={key}")
 
 
-def test_the_columns_are_the_decision_what_was_swept_and_the_seven_metrics(swept, shared_application):
+def test_columns_and_charts_are_of_the_decision_and_the_metrics(swept, shared_application):
     (_, _, state), _ = views(shared_application)["small"]
     assert state["selectedColumns"] == [
         "tags.`decision`",
         "params.`retriever.b`",
         *(f"metrics.`{name}`" for name in [*BEST_FIRST, *COSTS]),
     ]
-
-
-def test_what_decides_is_drawn_over_the_settings_and_every_metric_over_the_cutoff(swept, shared_application):
-    (_, _, state), _ = views(shared_application)["small"]
     [parallel] = [chart for chart in state["compareRunCharts"] if chart["type"] == "PARALLEL"]
     assert (parallel["selectedParams"], parallel["selectedMetrics"]) == (["retriever.b"], ["ndcg"])
     curves = [chart["metricKey"] for chart in state["compareRunCharts"] if chart["type"] == "LINE"]
     assert curves == [f"at_k/{name}" for name in [*BEST_FIRST, "context/tokens"]]
     first, second, *_ = state["compareRunSections"]
     assert (first["name"], second["name"]) == ("Metrics at the run's k", "Settings and NDCG")
-
-
-def test_no_metric_is_left_for_mlflow_to_draw_by_itself(swept, shared_application):
-    (_, _, state), _ = views(shared_application)["small"]
     logged = {name for run in shared_application.children() for name in run.data.metrics}
     charts = {chart["metricKey"]: chart for chart in state["compareRunCharts"]}
     assert logged <= set(charts)
     hidden = {name for name in logged if name.startswith(("ci/", "swept/"))} | {"coverage/units"}
     assert {name for name, chart in charts.items() if chart.get("deleted")} == hidden
     shut = {section["name"] for section in state["compareRunSections"] if not section["display"]}
-    assert {
-        charts[name]["metricSectionId"]
-        for name in logged
-        if name.startswith(("by_type/", "latency/", "context/", "index/"))
-    } == shut
-
-
-def test_what_was_swept_under_another_name_shows_the_settings_that_differ(application, dataset):
-    named = ["experiment=retrieval_methods", "configuration=Pure_Dense_FAISS,Pure_Sparse_BM25"]
-    assert application.run("-m", *named, "encoder=wordllama", *dataset).returncode == 0
-    [(_, _, state)] = views(application)["small"]
-    assert state["selectedColumns"][:2] == ["tags.`decision`", "params.`retriever.alpha`"]
-    assert len(state["selectedColumns"]) == 2 + len(METRICS) + len(COSTS)
+    folded = [name for name in logged if name.startswith(("by_type/", "latency/", "context/", "index/"))]
+    assert {charts[name]["metricSectionId"] for name in folded} == shut
 
 
 def test_a_sweep_over_datasets_leaves_its_view_with_each(application, dataset):
@@ -145,8 +109,7 @@ def test_a_store_that_does_not_take_the_view_does_not_fail_the_sweep(copied_swee
             "CREATE TRIGGER refuse BEFORE INSERT ON experiment_tags WHEN new.key LIKE 'mlflow.sharedViewState%' "
             "BEGIN SELECT raise(ABORT, 'no more views'); END"
         )
-    process = copied_sweep.run(*SHORT, *dataset)
-    assert process.returncode == 0, process.stderr
+    process = succeeded(copied_sweep.run(*SHORT, *dataset))
     assert len(views(copied_sweep)["small"]) == 1
     address = process.stdout.splitlines()[-1]
     assert "viewStateShareKey" not in address
@@ -179,15 +142,6 @@ def joined(client, other):
     return StoredRun.of(client, Run(info, data))
 
 
-def test_metrics_of_a_run_that_names_none_stand_in_the_order_of_their_names(copied_sweep):
-    [parent], [child, _] = copied_sweep.parents(), copied_sweep.children()
-    copied_sweep.client().delete_tag(child.info.run_id, "measured")
-    child = copied_sweep.client().get_run(child.info.run_id)
-    assert save_view(copied_sweep.uri, [StoredRun.of(copied_sweep.client(), child)], parent.info.run_id)
-    [(_, _, state)] = views(copied_sweep)["small"]
-    assert state["selectedColumns"][1:] == [f"metrics.`{name}`" for name in [*sorted(METRICS), *COSTS]]
-
-
 def test_more_joined_runs_than_a_tag_can_hold_leave_the_view_of_its_own(copied_sweep):
     [parent] = copied_sweep.parents()
     runs = [joined(copied_sweep.client(), parent.info.experiment_id) for _ in range(1000)]
@@ -197,10 +151,13 @@ def test_more_joined_runs_than_a_tag_can_hold_leave_the_view_of_its_own(copied_s
     assert after["searchFilter"] == before["searchFilter"]
 
 
-def test_the_latest_sweep_of_a_store_is_named(swept, shared_application, capsys):
+def test_the_latest_sweep_of_a_store_is_named(swept, shared_application, capsys, tmp_path):
     print_latest_sweep(shared_application.uri, "http://127.0.0.1:5123")
     latest = swept[-1].replace(":5000", ":5123")
     assert capsys.readouterr().out == f"the latest sweep: {latest}\n"
+    (tmp_path / "mlflow.db").write_text("no database" * 100)
+    print_latest_sweep(f"sqlite:///{tmp_path}/mlflow.db", "http://127.0.0.1:5000")
+    assert capsys.readouterr() == ("", "the latest sweep is not known (file is not a database)\n")
 
 
 def test_a_store_without_a_sweep_names_none(application, dataset, capsys):
@@ -208,51 +165,6 @@ def test_a_store_without_a_sweep_names_none(application, dataset, capsys):
     assert application.run(*dataset, "retriever=sparse").returncode == 0
     print_latest_sweep(application.uri, "http://127.0.0.1:5000")
     assert capsys.readouterr().out == ""
-
-
-def test_a_store_that_cannot_be_read_is_said(tmp_path, capsys):
-    (tmp_path / "mlflow.db").write_text("no database" * 100)
-    print_latest_sweep(f"sqlite:///{tmp_path}/mlflow.db", "http://127.0.0.1:5000")
-    assert capsys.readouterr() == ("", "the latest sweep is not known (file is not a database)\n")
-
-
-def test_make_ui_serves_a_folder_of_any_name(swept, shared_application, tmp_path):
-    project = tmp_path / "it's a $folder & more"
-    (project / ".venv" / "bin").mkdir(parents=True)
-    (project / "mlruns").mkdir()
-    shutil.copy(PROJECT / "Makefile", project)
-    shutil.copy(shared_application.home / "mlflow.db", project / "mlruns")
-    python = project / ".venv" / "bin" / "python"
-    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
-    python.chmod(0o700)
-    for name in ("requirements.lock", "pyproject.toml", ".venv/.ready"):
-        (project / name).touch()
-    port = free_port()
-    log = tmp_path / "log"
-    with log.open("wb") as file:
-        command = ["make", "--no-print-directory", "ui", f"PORT={port}"]
-        serving = subprocess.Popen(command, cwd=project, stdout=file, stderr=file, start_new_session=True)
-    try:
-        wanted = f"http://127.0.0.1:{port}/ajax-api/2.0/mlflow/experiments/get-by-name?experiment_name=small"
-        for _ in range(1200):
-            try:
-                assert requests.get(wanted, timeout=5).json()["experiment"]["name"] == "small"
-                break
-            except requests.ConnectionError:
-                assert serving.poll() is None, log.read_text()
-                time.sleep(0.1)
-        latest = swept[-1].partition(" ")[0].replace(":5000", f":{port}")
-        assert log.read_text().startswith(f"the latest sweep: {latest} ")
-        assert sorted(path.name for path in project.iterdir()) == [
-            ".venv",
-            "Makefile",
-            "mlruns",
-            "pyproject.toml",
-            "requirements.lock",
-        ]
-    finally:
-        os.killpg(serving.pid, signal.SIGKILL)
-        serving.wait()
 
 
 @pytest.mark.parametrize(("decided_by", "order"), [("ndcg", "false"), ("", None)])

@@ -15,20 +15,24 @@ from typing import Any
 from ragsweep.config.walk import built
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.project import placed, project
-from ragsweep.datasets import Document, Passage
+from ragsweep.datasets import Chunker, Corpus, Document, Passage
 from ragsweep.datasets.model.chunking import cut
 from ragsweep.datasets.model.collection import digest_of_documents
 from ragsweep.datasets.model.dataset import passages_in
 from ragsweep.production.export_folder import INDEX, SETTINGS, STAGES, Check, read_settings
 from ragsweep.production.loaded_retriever import LoadedRetriever
 from ragsweep.replay.trusted_record import RecordCheck, resolved_path
-from ragsweep.retrieval.ingest.ingest import indexed
-from ragsweep.retrieval.kinds import Retriever
+from ragsweep.retrieval.ingest.ingest import Ingest, indexed
+from ragsweep.retrieval.kinds import Expander, Reranker, Retriever, Rewriter
 from ragsweep.retrieval.returned_units.merging import Enlarging
-from ragsweep.store.serving_store import ServingStore
-from ragsweep.store.stage_store import Store
+from ragsweep.retrieval.returned_units.units import ReturnedUnit
+from ragsweep.store.stage_store import ServingStore, Store
 from ragsweep.tasks.search import components_within, in_stages
 
+KINDS: Mapping[str, Any] = {
+    **{"corpus": Corpus, "chunker": Chunker, "ingest": Ingest, "retriever": Retriever},
+    **{"query": Rewriter | Expander, "reranker": Reranker, "dynamic_k": Reranker, "returns": ReturnedUnit},
+}
 CORPUS_PATH = "corpus.path"
 WARM_UP = "What is this about?"  # is asked at loading, so that everything but the model of queries is there
 
@@ -88,7 +92,7 @@ def load_with(
     if inside:
         nodes["corpus"] = {**nodes["corpus"], "path": inside}
     check = RecordCheck([*given, *([inside] if inside else [])], allow)
-    nodes = {name: check.node(name, node) for name, node in nodes.items()}
+    nodes = {name: check.node(name, node, KINDS[name]) for name, node in nodes.items()}
     check.refuse_unnamed()
     if isinstance(path, str):
         nodes["corpus"]["path"] = _existing(nodes["corpus"]["path"], folder)

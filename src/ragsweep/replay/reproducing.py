@@ -17,7 +17,7 @@ import pandas as pd
 
 from ragsweep import tracking
 from ragsweep.core.project import command, project, sweep_id
-from ragsweep.core.terminal import one_line
+from ragsweep.core.terminal import aligned, one_line
 from ragsweep.experiment import Experiment
 from ragsweep.replay.recorded_experiment import recorded_experiment
 from ragsweep.replay.trusted_record import composed_today, has_setting, settings_in
@@ -209,8 +209,7 @@ def _table(different: Mapping[str, tuple[Any, Any]]) -> str:
     for name, pair in [*different.items()][:SHOWN_DIFFERENCES]:
         was, now = (one_line("nothing" if value is None else str(value))[:40] for value in pair)
         numbers = all(isinstance(value, float) for value in pair)
-        rows.append((one_line(name), was, now, f"{pair[1] - pair[0]:+.3g}" if numbers else ""))
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    lines = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+        rows.append((name, was, now, f"{pair[1] - pair[0]:+.3g}" if numbers else ""))
     left = len(different) - SHOWN_DIFFERENCES
-    return "\n".join(line.rstrip() for line in lines) + (f"\n  ... and {left} more" if left > 0 else "")
+    lines = [f"  {line}" for line in aligned(rows)]
+    return "\n".join([*lines, *([f"  ... and {left} more"] if left > 0 else [])])

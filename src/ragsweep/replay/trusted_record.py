@@ -10,7 +10,8 @@ from functools import cache
 from inspect import isclass, ismodule, isroutine
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import hydra
 import yaml
@@ -30,10 +31,10 @@ from ragsweep.core.project import CONF, VERSION_BASE, conf_folders, placed, proj
 from ragsweep.models.encoders.model_files import MINILM, WORDLLAMA
 from ragsweep.models.encoders.tokenizer import BY_WORDS
 from ragsweep.store.stage_store import Store
+from ragsweep.tasks.task import Task
 
 TODAYS = ("store", "tracking")  # groups that come from this machine's configuration, never from a record
 OF_HYDRA = ("hydra", "defaults")  # what would steer Hydra itself, to whatever jobs, code or environment it names
-OTHER_NAMES = {"model": "language_model", "rewriter": "query"}  # groups of components whose setting has another name
 BUNDLED = {"model": (MINILM, BY_WORDS), "hosted": (), "tokenizer": (MINILM, BY_WORDS, WORDLLAMA)}  # by a mark
 MOST_NODES = 100_000  # settings of a record, with each group as often as others refer to it
 MOST_NAMED = 10  # settings in a message
@@ -85,9 +86,9 @@ def resolved_path(value: Any) -> Any:
 def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules: Sequence[str]) -> DictConfig:
     """The configuration of a recorded run, checked so that it is safe to build.
 
-    A record can only have objects of classes that our own configuration has in the same place, built from plain values;
-    files inside the project; and the bundled models. Nothing is downloaded from a hub, no other code is imported, and
-    only the stores of this machine's configuration are written.
+    A record can only have objects of classes that our own configuration names, where an annotation asks for their kind,
+    built from plain values; files inside the project; and the bundled models. Nothing is downloaded from a hub, no
+    other code is imported, and only the stores of this machine's configuration are written.
 
     Args:
         text: The run's `config/config.yaml`.
@@ -96,8 +97,8 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
         modules: Modules outside ragsweep whose classes the record may name.
 
     Raises:
-        ConfigError: The record contains something that is not allowed: a class that our configuration does not have
-            there, an argument for Hydra itself, an interpolation, another model, a path outside the project.
+        ConfigError: The record contains something that is not allowed: a class that our configuration does not name,
+            an argument for Hydra itself, an interpolation, another model, a path outside the project.
     """
     recorded = {name: value for name, value in settings_in(text).items() if name not in (*TODAYS, *OF_HYDRA)}
     for name, value in overrides.items():
@@ -107,7 +108,7 @@ def trusted(text: str, today: DictConfig, overrides: Mapping[str, Any], modules:
             raise ConfigError(f"{name}: config.yaml of the run has no such group of settings")
     recorded["decision"] = {**recorded["decision"], "tokenizer": None}  # the task has it
     check = RecordCheck([value for value in overrides.values() if isinstance(value, str)], modules, recorded)
-    check.group("task")
+    check.group("task", Task)
     check.group("decision")
     check.refuse_unnamed()
     todays = {name: OmegaConf.to_container(today[name], resolve=True) for name in TODAYS}
@@ -208,30 +209,46 @@ class RecordCheck:
     def _reference(self, name: str, group: str, hint: Any, mark: Mark | None) -> None:
         """Check a group or setting of the record as what would stand here in its place."""
         value = self.recorded[group]
-        is_made = isinstance(value, dict) and TARGET in value
-        if isinstance(value, dict | list) and not is_made and name != f"task.{group}":
+        if isinstance(value, dict | list) and TARGET not in value and settings_class(hint) is None:
             raise ConfigError(f"{name}: found ${{{group}}}, which is no component")
         self.group(group, hint, mark)
-        if is_made:
-            self._expect_ours(f"{name}.{TARGET}", value[TARGET])
 
     def _settings(self, name: str, node: Mapping[Any, object], hint: Any, mark: Mark | None) -> Any:
+        made_by = self._made_by(name, node, hint)
+        parameters = signature_of(made_by).parameters if made_by else {}
+        safe = dict(node)
         for key, value in node.items():
             if not isinstance(key, str):
                 raise ConfigError(f"{name}.{key}: found {key!r} as a setting's name, expected a string")
             self._text(f"{name}.{key}", key)
-            if key.startswith("_"):  # for Hydra, not for the class
-                self._expect_ours(f"{name}.{key}", value)
-        made_by = target_of(str(node[TARGET])) if TARGET in node else settings_class(hint)
-        parameters = signature_of(made_by).parameters if made_by else {}
-        safe = dict(node)
-        for key, value in node.items():
             parameter = parameters.get(key)
             inner = parameter.hint if parameter else inner_hint(hint)
             is_default = parameter and isinstance(value, str) and value == parameter.default
             if key != TARGET and not is_default:  # whoever reads the record would get that without the record
                 safe[key] = self.node(f"{name}.{key}", value, inner, mark_of(inner) or mark)
         return safe
+
+    def _made_by(self, name: str, node: Mapping[Any, object], hint: Any) -> Any:
+        """The class or function that a node is built with; None for plain settings, or where it cannot be imported.
+
+        Raises:
+            ConfigError: Neither an allowed module defines it nor our configuration names it, or its place takes another
+                kind; or the node has arguments for Hydra itself.
+        """
+        made_by: Any = settings_class(hint)
+        if TARGET in node:
+            target = str(node[TARGET])
+            made_by = _defined(target, self.modules)
+            if not (isclass(made_by) or isroutine(made_by)):
+                is_ours = target != STORE and is_configured(target)
+                made_by = target_of(target) if is_ours else None
+                if not (is_ours and _fits(made_by, hint)):
+                    raise ConfigError(f"{name}.{TARGET}: {node[TARGET]} may not be built from a record; {ALLOW}")
+        for key, value in node.items():
+            of_function = key == PARTIAL and value is True and isroutine(made_by)
+            if str(key).startswith("_") and key != TARGET and not of_function:
+                raise ConfigError(f"{name}.{key}: found {value!r}; a recorded configuration of ours has no {key} here")
+        return made_by
 
     def _text(self, name: str, value: str, mark: Mark | None = None) -> None:
         """Note a text that the user has to name. Raises `ConfigError` for one that is not allowed."""
@@ -251,18 +268,6 @@ class RecordCheck:
         elif names == "server" or "://" in value:
             self.unnamed[name] = value, "; a record names no server and no key", value
 
-    def _expect_ours(self, name: str, value: object) -> None:
-        """Raise `ConfigError` unless our own configuration has this in the same group: a `_target_`, or `_partial_`."""
-        *parents, key = name.split(".")
-        groups = (OTHER_NAMES.get(parent, parent) for parent in reversed(parents))
-        ours = next((found for found in map(targets, groups) if found), frozenset())
-        if key == TARGET:
-            made_by = _defined(str(value), self.modules)
-            if not (str(value) in ours or isclass(made_by) or isroutine(made_by)):
-                raise ConfigError(f"{name}: {value} may not be built from a record; {ALLOW}")
-        elif not (key == PARTIAL and value is True and PARTIAL in ours):
-            raise ConfigError(f"{name}: found {value!r}; a recorded configuration of ours has no {key} here")
-
     def refuse_unnamed(self) -> None:
         """Raise `ConfigError` that names all settings that the user has to name."""
         settings = [*self.unnamed.items()][:MOST_NAMED]
@@ -273,16 +278,24 @@ class RecordCheck:
 
 
 @cache
-def targets(group: str) -> frozenset[str]:
-    """The classes and functions in the configuration of this machine, for one group; also `PARTIAL` if it has that."""
-    files = [file for conf in conf_folders() for file in (conf / group).glob("*.yaml")] if group.isidentifier() else []
-    found: set[str] = set()
-    for file in files:
+def is_configured(target: str) -> bool:
+    """Whether a group of this machine's configuration names this class or function."""
+    for file in (file for conf in conf_folders() for file in conf.glob("*/*.yaml")):
         with suppress(yaml.YAMLError, OSError, RecursionError):  # Hydra says what is wrong with it when it is chosen
-            content = [*settings_within(yaml.safe_load(file.read_text(encoding="utf-8", errors="replace")))]
-            found |= {value for key, value in content if key == TARGET and isinstance(value, str)}
-            found |= {PARTIAL for setting in content if setting == (PARTIAL, True)}
-    return frozenset(found)
+            text = file.read_text(encoding="utf-8", errors="replace")
+            if target in text and (TARGET, target) in settings_within(yaml.safe_load(text)):
+                return True
+    return False
+
+
+def _fits(made_by: Any, hint: Any) -> bool:
+    """Whether what a class or function makes may stand where this annotation asks for a component."""
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    components = tuple(kind for kind in kinds if is_component(kind))
+    if made_by is None or not components:
+        return True
+    made = made_by if isclass(made_by) else get_type_hints(made_by).get("return")
+    return isclass(made) and issubclass(made, components)
 
 
 def settings_within(node: Any) -> Iterator[tuple[object, Any]]:

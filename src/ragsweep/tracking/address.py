@@ -18,8 +18,7 @@ from urllib.parse import quote, unquote, urlsplit
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.core.errors import ConfigError, RefusedError, TrackingError, first_line
-from ragsweep.core.project import CONF, command, project, register_resolvers
-from ragsweep.core.quoting import for_hydra
+from ragsweep.core.project import CONF, command, for_hydra, project, register_resolvers
 from ragsweep.core.terminal import one_line, say_once, shortened
 
 SQLITE = "sqlite:///"
@@ -38,14 +37,19 @@ SCHEME = "models:"  # of a registered model
 CLOUD = ("abfss", "gs", "hdfs", "s3", "viewfs", "wasbs")  # their clients have logins of their own
 SECONDS_TO_BE_FREE = 20  # for a database that somebody else is writing to
 
+_STORE = re.compile(
+    rf"https?://[^/?#\\\s]+[^?#\\\s]*|{SQLITE}(?!file:|:memory:|~)[^?]+|(?:{'|'.join(DATABASES)})(?:\+\w+)?://.*"
+)
 # A colon before an @ begins a password, except before the number of a port.
 _PASSWORD = re.compile(r":(?!\d+(?:[/?#&]|$)).*@", re.DOTALL)
 _TOKEN = re.compile(r"https?://[^/?#]*@")  # a server's user needs no password
 _SECRET = re.compile(r"(?is)[?#;].*(passw|passphrase|pwd|secret|token|api_?key|access_?key|credential)[\w.+\- ]*=")
+# In the address of a database, what follows a colon is a port, and no @ follows that but in the query.
+_OF_DATABASE = re.compile(r"[^/?#\[]*:(?!\d+(?:[/?#&]|$))|[^?#]*:[^?#]*@")
 # Also as another setting's part: hydra.sweeper.params.tracking.uri=URI, hydra.sweeper.params={tracking.uri: URI}
-_OTHERS = r"(?:questions|retriever)\.uri|MLFLOW_TRACKING_URI"
 _SETTING = re.compile(
-    rf"(?:.*?[^\w/])??(?:tracking(?:\.uri|@[^=]*)?|(?P<other>{_OTHERS}))['\"]?\s*[=:](?P<value>.*)", re.DOTALL
+    r"(?:.*?[^\w/])??(?:tracking(?:\.uri|@[^=]*)?|((?:questions|retriever)\.uri|MLFLOW_TRACKING_URI))['\"]?\s*[=:](.*)",
+    re.DOTALL,
 )
 _NEXT = re.compile(r",(?=\W*[a-zA-Z][\w+.\-]*://)")  # the comma between two addresses
 _NAMES = "(MLFLOW_TRACKING_PASSWORD|MLFLOW_TRACKING_TOKEN|PGPASSWORD)"
@@ -70,14 +74,7 @@ def check_address(uri: object, setting: str = SETTING) -> None:
     from_variable = setting == SETTING and uri == os.environ.get(VARIABLE)
     setting, instead = (VARIABLE, f"; or unset it, or set {SETTING}=URI") if from_variable else (setting, "")
     _check_no_secret(uri, setting, instead)
-    place = uri.removeprefix(SQLITE)
-    if uri.startswith(SERVERS):
-        known = re.fullmatch(r"https?://[^/?#\\\s]+[^?#\\\s]*", uri)
-    elif uri.startswith(SQLITE):
-        known = re.fullmatch(r"(?!file:|:memory:|~)[^?]+", place)
-    else:
-        known = re.match(rf"({'|'.join(DATABASES)})(\+\w+)?://", uri)
-    if not known or not uri.isprintable():
+    if not _STORE.fullmatch(uri) or not uri.isprintable():
         shown = "something else" if "@" in uri else repr(uri)  # a mistyped address may still have a password in it
         raise RefusedError(f"{setting}: found {shown}, expected {EXPECTED}{instead}")
 
@@ -89,10 +86,10 @@ def check_arguments(arguments: Sequence[str]) -> None:
         RefusedError: An address of a tracking store carries one.
     """
     for argument in arguments:
-        if found := _SETTING.fullmatch(argument):
-            of_sweep = found["value"]
-            for value in (*_NEXT.split(of_sweep), *of_sweep.split(",")):  # a password may have a comma
-                _check_no_secret(value.strip("'\" "), found["other"] or SETTING)
+        if setting := _SETTING.fullmatch(argument):
+            name, values = setting.groups()
+            for value in (*_NEXT.split(values), *values.split(",")):  # a password may have a comma
+                _check_no_secret(value.strip("'\"{}[] "), name or SETTING)
         if variable := _VARIABLE.search(argument):
             raise RefusedError(f"{variable[1] or variable[2]}: expected in the environment, not among the arguments")
 
@@ -101,27 +98,11 @@ def _check_no_secret(uri: str, setting: str, instead: str = "") -> None:
     is_database = uri.startswith(DATABASES)
     for text in (uri, unquote(uri)):
         rest = "" if uri.startswith(SQLITE) else text.partition("://")[2] or text  # a path may have anything in it
-        if _PASSWORD.search(rest) or _TOKEN.match(text) or _SECRET.search(text):
-            break
-    else:
-        if not is_database or not _has_password(uri, setting):
-            return
-    remedy = OF_POSTGRES if uri.startswith("postgresql") else OF_DATABASE if is_database else OF_SERVER
-    raise RefusedError(
-        f"{setting}: the address has a user or password in it, which would be recorded; {remedy}{instead}"
-    )
-
-
-def _has_password(uri: str, setting: str) -> bool:
-    """Whether SQLAlchemy reads a password in a database's address; raises `RefusedError` where it cannot read it."""
-    from sqlalchemy.engine import make_url  # slow to load, and only needed for a database
-    from sqlalchemy.exc import ArgumentError
-
-    try:
-        return make_url(uri).password is not None
-    except (ArgumentError, ValueError):  # of a port that is not a number, and may be a password
-        what = f"expected {uri.partition('://')[0]}://USER@HOST:PORT/NAME, with a number as PORT"
-        raise RefusedError(f"{setting}: found an address that SQLAlchemy cannot read, {what}") from None
+        has_password = _PASSWORD.search(rest) or _TOKEN.match(text) or _SECRET.search(text)
+        if has_password or (is_database and _OF_DATABASE.match(rest)):
+            remedy = OF_POSTGRES if uri.startswith("postgresql") else OF_DATABASE if is_database else OF_SERVER
+            what = "the address has a user or password in it, which would be recorded"
+            raise RefusedError(f"{setting}: {what}; {remedy}{instead}")
 
 
 def say_variable(uri: str) -> None:
@@ -164,7 +145,7 @@ def check_places(config: DictConfig) -> None:
     """Check the address, the database file and the folders of a configuration's store; raises as `check_place`."""
     uri, artifacts = (OmegaConf.select(config, f"tracking.{name}") for name in ("uri", "artifacts"))
     if isinstance(uri, str):  # else `check` says what is missing
-        check_place(uri, artifacts)
+        check_place(uri, None if artifacts is None else str(artifacts))
 
 
 def check_place(uri: str, artifacts: str | None) -> None:
@@ -174,21 +155,20 @@ def check_place(uri: str, artifacts: str | None) -> None:
         TrackingError: It is not an address, a file is not a database, or a folder cannot be written to.
     """
     check_address(uri)
-    if database := sqlite_file(uri):
-        try:
+    try:
+        if database := sqlite_file(uri):
             is_database(database)
             _check_folder(database.parent)
-        except OSError as error:
-            raise TrackingError(f"tracking.uri: {uri} cannot be opened ({first_line(error)})") from error
-    if artifacts and "://" in str(artifacts):
-        if not _is_place(artifacts):
+    except OSError as error:
+        raise TrackingError(f"tracking.uri: {uri} cannot be opened ({first_line(error)})") from error
+    try:
+        if artifacts and "://" in artifacts and not _is_place(artifacts):
             expected = "a folder, or an address such as s3://bucket/folder without a password"
             raise RefusedError(f"tracking.artifacts: expected {expected}")
-    elif artifacts and not is_server(uri):
-        try:
-            _check_folder(Path(str(artifacts)).resolve())
-        except OSError as error:
-            raise RefusedError(f"tracking.artifacts: {artifacts} cannot be used ({first_line(error)})") from error
+        if artifacts and "://" not in artifacts and not is_server(uri):
+            _check_folder(Path(artifacts).resolve())
+    except OSError as error:
+        raise RefusedError(f"tracking.artifacts: {artifacts} cannot be used ({first_line(error)})") from error
 
 
 def is_cloud(artifacts: str) -> bool:

@@ -77,10 +77,10 @@ class Client(MlflowClient):  # type: ignore[misc]
         """Upload the content of a folder into a folder of the run's artifacts."""
         _upload(self._repository(run_id), local_dir, artifact_path)
 
-    def log_model_artifacts(self, model_id: str, local_dir: str, artifact_path: str | None = None) -> None:
+    def log_model_artifacts(self, model_id: str, local_dir: str) -> None:
         """Upload the content of a folder into the artifacts of a logged model."""
         location = str(self.get_logged_model(model_id).artifact_location)
-        _upload(self._repository_at(location, f"model {model_id!r}"), local_dir, artifact_path)
+        _upload(self._repository_at(location, f"model {model_id!r}"), local_dir)
 
     def download_artifacts(self, run_id: str, path: str, dst_path: str) -> str:
         """Fetch an artifact of a run. Returns its path in the folder `dst_path`.
@@ -145,7 +145,7 @@ def _own_errors() -> Iterator[None]:
         raise OSError(first_line(error)) from error
 
 
-def _upload(repository: ArtifactRepository, local_dir: str, artifact_path: str | None) -> None:
+def _upload(repository: ArtifactRepository, local_dir: str, artifact_path: str | None = None) -> None:
     """Upload the content of a folder, file by file: MLflow would follow links in a target on this machine."""
     with _own_errors():
         for folder, _, names in os.walk(local_dir):

@@ -33,72 +33,69 @@ class Answer(NamedTuple):
     """A decision as the parent run shows it.
 
     Attributes:
-        name: Such as `alpha x k: alpha 0.5`.
-        headline: Its sentences.
+        name: Such as `alpha x k: alpha 0.5`; empty if nothing is decided.
+        sentences: Its headline.
+        rows: The table below them, the header first.
         tags: The settings of the choice, and how it stands.
         numbers: Its metrics.
     """
 
-    name: str
-    headline: str
-    tags: Mapping[str, str]
-    numbers: Mapping[str, float]
+    name: str = ""
+    sentences: Sequence[str] = ("No run finished.",)
+    rows: Sequence[Sequence[str]] = ()
+    tags: Mapping[str, str] = {}
+    numbers: Mapping[str, float] = {}
+
+    @property
+    def headline(self) -> str:
+        """The sentences in one line."""
+        return " ".join(self.sentences)
 
 
 def answer_of(decision: Decision) -> Answer:
-    """The decision for one dataset."""
-    sweep = decision.sweep
-    axes, veto = [sweep.short(name) for name in sweep.axes], report.veto_of(decision)
-    label = sweep.label(decision.named)
+    """The decision for one dataset: of the named configuration its settings, all that was measured, and how it stands.
+
+    Besides, how many are tied with it, and the score to expect of it.
+    """
+    sweep, named, metric = decision.sweep, decision.named, decision.sweep.decided_by
+    axes, veto, tied = [sweep.short(name) for name in sweep.axes], report.veto_of(decision), decision.headline.others
+    label = sweep.label(named)
     answer = label.removeprefix(f"{axes[0]} ") if len(axes) == 1 else label
     answer = answer if veto is None else veto if veto in report.TAKEN else f"nothing to ship, {veto}"
-    name = f"{' x '.join(axes) or 'sweep'}: {answer}"
-    return Answer(name, " ".join(report.headline(decision)), dict(_decided(decision)), dict(_numbers(decision)))
-
-
-def answer_across(across: AcrossDatasets) -> Answer | None:
-    """The decision over all datasets; None if there is none."""
-    if across.problem:
-        return None
-    largest, mean = across.regrets[:, across.place].max(), across.means[:, across.place].mean()
-    number = len(across.names)
-    numbers = {"datasets": number, "configurations": len(across.labels), "largest_regret": largest}
-    chosen = across.runs[across.named][0]
-    tags = {f"best.{name}": str(chosen.given[name]) for name in across.shown if name in chosen.given}
-    tags |= {"best.configuration": across.named, "best.largest_regret": f"{largest:.6f}"}
-    verdict = report.verdict_for_all(across)
-    answer = across.named if verdict == "chosen" else verdict
+    tags = {name: str(named.paths.get(name, decision.best[name])) for name in sweep.swept if name in named.swept}
+    tags |= {"configuration": named.name, "tied": str(len(tied))}
+    tags |= {f"{metric}{end}": f"{sweep.statistic(named, metric, end):.6f}" for end in ("", "_low", "_high")}
+    numbers = {"configurations": float(sweep.configurations), "tied": float(len(tied))}
+    measured = {name: named.value(name) for name in named.metrics}
+    numbers |= {f"best/{name}": value for name, value in measured.items() if value is not None}
+    if (expected := decision.headline.expected) is not None:
+        tags["expected"], numbers[f"expected/{metric}"] = f"{expected:.6f}", expected
     return Answer(
-        f"{' x '.join(across.shown.values()) or 'sweep'}: {answer} on {number} datasets",
-        " ".join(report.across_in_words(across)),
-        tags | {f"best.{across.metric}": f"{mean:.6f}"},
-        {name: float(value) for name, value in (numbers | {f"best/{across.metric}": mean}).items()},
+        f"{' x '.join(axes) or 'sweep'}: {answer}",
+        report.headline(decision),
+        report.brief_cells(decision),
+        {f"best.{name}": value for name, value in tags.items()},
+        numbers,
     )
 
 
-def _numbers(decision: Decision) -> Iterator[tuple[str, float]]:
-    """The metrics of the parent run: everything measured of the named configuration, and what to expect of it."""
-    yield "configurations", float(decision.sweep.configurations)
-    yield "tied", float(len(decision.headline.others))
-    for name in decision.named.metrics:
-        value = decision.named.value(name)
-        if value is not None:
-            yield f"best/{name}", value
-    if decision.headline.expected is not None:
-        yield f"expected/{decision.sweep.decided_by}", decision.headline.expected
-
-
-def _decided(decision: Decision) -> Iterator[tuple[str, str]]:
-    """Tags for the named configuration: its settings, its interval, how many are tied with it, its expected score."""
-    sweep, named = decision.sweep, decision.named
-    for name in (name for name in sweep.swept if name in named.swept):
-        yield f"best.{name}", str(named.paths.get(name, decision.best[name]))
-    yield "best.configuration", named.name
-    for end in ("", "_low", "_high"):
-        yield f"best.{sweep.decided_by}{end}", f"{sweep.statistic(named, sweep.decided_by, end):.6f}"
-    yield "best.tied", str(len(decision.headline.others))
-    if decision.headline.expected is not None:
-        yield "best.expected", f"{decision.headline.expected:.6f}"
+def answer_across(across: AcrossDatasets) -> Answer:
+    """The decision over all datasets."""
+    sentences = report.across_in_words(across)
+    if across.problem:
+        return Answer(sentences=sentences)
+    largest, mean = float(across.regrets[:, across.place].max()), float(across.means[:, across.place].mean())
+    chosen, verdict, number = across.runs[across.named][0], report.verdict_for_all(across), len(across.names)
+    tags = {name: str(chosen.given[name]) for name in across.shown if name in chosen.given}
+    tags |= {"configuration": across.named, "largest_regret": f"{largest:.6f}", across.metric: f"{mean:.6f}"}
+    counts = {"datasets": float(number), "configurations": float(len(across.labels))}
+    answer = across.named if verdict == "chosen" else verdict
+    return Answer(
+        f"{' x '.join(across.shown.values()) or 'sweep'}: {answer} on {number} datasets",
+        sentences,
+        tags={f"best.{name}": value for name, value in tags.items()},
+        numbers={**counts, "largest_regret": largest, f"best/{across.metric}": mean},
+    )
 
 
 def tag_runs(

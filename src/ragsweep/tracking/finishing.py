@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -35,12 +35,11 @@ from ragsweep.tracking.address import (
 )
 from ragsweep.tracking.client import absolute_artifacts
 from ragsweep.tracking.decisions import Answer, answer_across, answer_of, tag_runs
-from ragsweep.tracking.journal import FILE, NOTE, Journal, journals_below, read_journals, upload
+from ragsweep.tracking.journal import FILE, NOTE, Journal, journals_below, upload
 from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
 from ragsweep.tracking.process import is_gone
 from ragsweep.tracking.recorded_environment import code_version, write_environment
 from ragsweep.tracking.run_record import close_open
-from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.sweep_runs import collect, stored_runs, sweep_runs
 from ragsweep.tracking.tracked_job import DECIDED, HEADLINE, PARENT, Job
 from ragsweep.tracking.tracking_store import UNREACHABLE, check_uri, existing_store
@@ -76,72 +75,62 @@ class OpenSweep:
 
 def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     """Close the parent run with a summary, and print what did not finish. Returns whether everything finished."""
-    folder, tracking = sweep.job.folder.parent, sweep.job.tracking
+    folder, tracking, parent = sweep.job.folder.parent, sweep.job.tracking, sweep.parent
     if waiting(folder):
         with suppress(TrackingError):  # the store may answer again by now
             push(folder, tracking.uri, tracking.artifacts)
-    close_open(sweep.job, sweep.parent)
-    stored = stored_runs(sweep.job, sweep.parent)
-    results = collect(sweep.job, sweep.parent, sweep.planned, stored, sweep.settings)
+    close_open(sweep.job, parent)
+    stored = stored_runs(sweep.job, parent)
+    experiment_of = {run.run_id: run.experiment_id for run in stored or ()}
+    results = collect(sweep.job, parent, sweep.planned, stored, sweep.settings)
     decisions = decide_each(results)
     across = AcrossDatasets(decisions, results.unfinished) if len(decisions) > 1 else None
-    written = _written(sweep, decisions, across, _origin(sweep, results, stored))
-    failed = failed or not written.whole or bool(results.unfinished)
-    if written.answer:
-        sweep.parent.name = shortened_with_digest(written.answer.name, LONGEST_MLFLOW_NAME)
-    at, name, run_id = _cutoff_shown(decisions), sweep.parent.name, sweep.parent.run_id
-    saved = stored is not None and run_id is not None and save_view(tracking.uri, stored, run_id, at, name)
+    answer, problem = _answered(sweep, decisions, across, _origin(sweep, results, experiment_of))
+    failed = failed or bool(problem or results.unfinished)
+    if answer.name:
+        parent.name = shortened_with_digest(answer.name, LONGEST_MLFLOW_NAME)
+    at, run_id = _cutoff_shown(decisions), parent.run_id
+    saved = stored is not None and run_id is not None and save_view(tracking.uri, stored, run_id, at, parent.name)
     page = partial(sweep_address, decided_by=results.decided_by if results.outcomes else "", saved=saved)
-    pages = {names: page(each, run_id) for names, each in _experiments(sweep, across, stored).items() if run_id}
-    close_parent(sweep.parent, written, pages, "FAILED" if failed else "FINISHED")
+    pages = {names: page(each, run_id) for names, each in _experiments(parent, across, experiment_of) if run_id}
+    close_parent(parent, answer, problem, pages, "FAILED" if failed else "FINISHED")
     print(f"the sweep took {duration(time.time() - Process().create_time())}")
     _print_decisions(sweep, decisions, across)
-    if decisions and written.whole:
+    if decisions and not problem:
         report_file = sweep.job.folder / "report.html"
-        print(f"report: {report_file} (sweep {sweep.parent.run_id or 'not in the tracking store yet'})")
+        print(f"report: {report_file} (sweep {parent.run_id or 'not in the tracking store yet'})")
     for name, status in results.unfinished.items():
         print(f"did not finish: {name} ({status})", file=sys.stderr)
-    if sweep.parent.run_id:
+    if parent.run_id:
         tag_runs(tracking.uri, folder, stored, decisions, across)
     missing = say_what_waits(sweep)
-    if run_id := sweep.parent.run_id:
+    if run_id := parent.run_id:
         lines = how_to_open(tracking)
-        lines += [f"the decision: {run_address(tracking, sweep.parent.experiment_id, run_id)}"] if across else []
-        for names, each in _experiments(sweep, across, stored).items():  # a store that was away has an id only now
+        lines += [f"the decision: {run_address(tracking, parent.experiment_id, run_id)}"] if across else []
+        for names, each in _experiments(parent, across, experiment_of):  # a store that was away has an id only now
             lines.append(f"{names}{ui_of(tracking.uri)}/{page(each, run_id)}{BY_HAND if saved else ''}")
         print(*lines, sep="\n")
     return not failed and not missing
 
 
-class _Written(NamedTuple):
-    """What was written of a sweep: the decision, the sentences and table of its description; whether it is whole."""
-
-    answer: Answer | None
-    sentences: Sequence[str]
-    rows: Sequence[Sequence[str]] = ()
-    whole: bool = True
-
-
-def _written(
+def _answered(
     sweep: OpenSweep, decisions: Sequence[Decision], across: AcrossDatasets | None, origin: report.Origin
-) -> _Written:
-    """Write the report. A sweep whose runs are measured is closed without it if that fails."""
-    folder, answer = sweep.job.folder, None
+) -> tuple[Answer, str]:
+    """Write the report. Returns the answer, and why the report could not be written: the sweep is closed without it."""
+    folder, answer = sweep.job.folder, Answer()
     try:
         if across:
             answer = answer_across(across)
             folders = [folder / "datasets" / name for name in folder_names(across.names)]
             report.write_across(folder, across, folders, origin)
-            return _Written(answer, report.across_in_words(across))
-        if not decisions:
-            return _Written(None, ["No run finished."])
-        answer = answer_of(decisions[0])
-        report.write_sweep(folder, decisions[0], origin)
-        return _Written(answer, report.headline(decisions[0]), report.brief_cells(decisions[0]))
+        elif decisions:
+            answer = answer_of(decisions[0])
+            report.write_sweep(folder, decisions[0], origin)
+        return answer, ""
     except Exception as error:
-        text = f"The report could not be written: {first_line(error)}"
-        print(f"ragsweep: {text}", file=sys.stderr)
-        return _Written(answer, [text], whole=False)
+        problem = f"The report could not be written: {first_line(error)}"
+        print(f"ragsweep: {problem}", file=sys.stderr)
+        return answer, problem
 
 
 def _print_decisions(sweep: OpenSweep, decisions: Sequence[Decision], across: AcrossDatasets | None) -> None:
@@ -168,12 +157,11 @@ def say_what_waits(sweep: OpenSweep) -> int:
     return number
 
 
-def _origin(sweep: OpenSweep, results: Sweep, stored: Sequence[StoredRun] | None) -> report.Origin:
-    tracking, started = sweep.job.tracking, sweep.job.sweep_id.rpartition("_")[0]
-    known = _experiment_of_each(stored)
+def _origin(sweep: OpenSweep, results: Sweep, experiment_of: Mapping[str, str]) -> report.Origin:
+    tracking, parent, started = sweep.job.tracking, sweep.parent, sweep.job.sweep_id.rpartition("_")[0]
     ids = [run.run_id for run in results.outcomes if run.run_id]
-    addresses = {run: run_address(tracking, known.get(run, sweep.parent.experiment_id), run) for run in ids}
-    run_id, store, places = sweep.parent.run_id or "", store_overrides(tracking), _places(sweep.job.overrides)
+    addresses = {run: run_address(tracking, experiment_of.get(run, parent.experiment_id), run) for run in ids}
+    run_id, store, places = parent.run_id or "", store_overrides(tracking), _places(sweep.job.overrides)
     return report.Origin(sweep.job.command, run_id, code_version(), started, addresses, store=store, places=places)
 
 
@@ -186,20 +174,18 @@ def _places(overrides: Sequence[str]) -> list[str]:
     return [f"{each.key_or_group}={each.get_value_element_as_str()}" for each in others]
 
 
-def _experiment_of_each(stored: Sequence[StoredRun] | None) -> dict[str, str]:
-    """The id of each run's experiment, by the run's id."""
-    return {each.run_id: each.experiment_id for each in stored or ()}
-
-
-def _experiments(sweep: OpenSweep, across: AcrossDatasets | None, stored: Sequence[StoredRun] | None) -> dict[str, str]:
-    """The ids of the experiments that show the runs, each by the names of its datasets, or by nothing."""
+def _experiments(
+    parent: Journal, across: AcrossDatasets | None, experiment_of: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """The names of the datasets whose runs an experiment shows, with its id; no names if there is one experiment."""
     names: dict[str, list[str]] = {}
-    known = _experiment_of_each(stored)
     for name, decision in zip(across.names, across.decisions, strict=True) if across else ():
-        names.setdefault(known.get(decision.named.run_id, sweep.parent.experiment_id), []).append(name)
+        names.setdefault(experiment_of.get(decision.named.run_id, parent.experiment_id), []).append(name)
     if len(names) < 2:
-        return {"": next(iter(names), sweep.parent.experiment_id)}
-    return {f"{', '.join(some)}: ": experiment for experiment, some in names.items()}
+        yield "", next(iter(names), parent.experiment_id)
+        return
+    for experiment_id, of_datasets in names.items():
+        yield f"{', '.join(of_datasets)}: ", experiment_id
 
 
 def folder_names(names: Sequence[str]) -> list[str]:
@@ -211,13 +197,13 @@ def folder_names(names: Sequence[str]) -> list[str]:
     ]
 
 
-def close_parent(parent: Journal, written: _Written, pages: Mapping[str, str], status: str) -> None:
+def close_parent(parent: Journal, answer: Answer, problem: str, pages: Mapping[str, str], status: str) -> None:
     """Upload the tables, charts and report of a sweep, log the decision, and end the parent run."""
     links = {f"{names}runs and charts": page for names, page in pages.items()}
     if parent.run_id and (parent.folder / "report.html").exists():
         links = {"report.html": link_to_artifact(parent.experiment_id, parent.run_id, "report.html"), **links}
-    parent.tag({NOTE: _note(written, links)})
-    if answer := written.answer:
+    parent.tag({NOTE: _note([problem], (), links) if problem else _note(answer.sentences, answer.rows, links)})
+    if answer.name:
         parent.tag({DECIDED: "true", HEADLINE: answer.headline, **answer.tags})
         parent.log({}, {(name, 0): value for name, value in answer.numbers.items()})
     write_environment(parent.folder)
@@ -225,12 +211,12 @@ def close_parent(parent: Journal, written: _Written, pages: Mapping[str, str], s
     parent.close(status)
 
 
-def _note(written: _Written, links: Mapping[str, str]) -> str:
+def _note(sentences: Sequence[str], rows: Sequence[Sequence[str]], links: Mapping[str, str]) -> str:
     """The description of a sweep. MLflow folds it after three lines."""
-    first, *rest = map(markdown, written.sentences)
+    first, *rest = map(markdown, sentences)
     linked = ", ".join(f"[{markdown(text)}]({page})" for text, page in links.items())
-    table = [f"| {f'{ROOM} | '.join(map(markdown, row))} |" for row in written.rows]
-    table[1:1] = ["| :--- " * len(written.rows[0]) + "|"] if table else []
+    table = [f"| {f'{ROOM} | '.join(map(markdown, row))} |" for row in rows]
+    table[1:1] = ["| :--- " * len(rows[0]) + "|"] if table else []
     return "\n\n".join(filter(None, (f"**{first}**", linked, *rest, "\n".join(table))))
 
 
@@ -285,15 +271,10 @@ def push(folder: Path, uri: str | None, artifacts: str | None) -> Pushed:
     ours: dict[Path, Journal] = {}
     refused: dict[Path, str] = {}
     elsewhere: dict[Path, Journal] = {}
-    for place, journal in read_journals(folder):
-        if isinstance(journal, TrackingError):
-            refused[place] = str(journal)
-        elif journal.uploaded:
-            continue
-        elif uri is None or absolute(journal.uri) != absolute(uri):
-            elsewhere[place] = journal
-        else:
-            ours[place] = journal
+    for place, journal in journals_below(folder, refused):
+        if not journal.uploaded:
+            is_ours = uri is not None and absolute(journal.uri) == absolute(uri)
+            (ours if is_ours else elsewhere)[place] = journal
     if uri is not None and ours:
         check_uri(uri, artifacts)
     parents = set()
@@ -315,16 +296,11 @@ def _upload(journal: Journal, folder: Path, artifacts: str | None) -> None:
             raise TrackingError("is still running, or ran on another machine")
         journal.status = "KILLED"
     journal.artifacts = artifacts
-    if artifacts is None and not is_server(journal.uri) and not _has(journal.uri, journal.experiment):
-        raise TrackingError(
-            f"its experiment {journal.experiment!r} is new in {journal.uri}: --artifacts says where to keep its files"
-        )
+    if artifacts is None and not is_server(journal.uri):
+        known = None
+        with suppress(FileNotFoundError):
+            known = existing_store(journal.uri).get_experiment_by_name(journal.experiment)
+        if known is None:
+            new = f"its experiment {journal.experiment!r} is new in {journal.uri}"
+            raise TrackingError(f"{new}: --artifacts says where to keep its files")
     upload(journal, folder)
-
-
-def _has(uri: str, experiment: str) -> bool:
-    """Whether a local store has this experiment."""
-    try:
-        return existing_store(uri).get_experiment_by_name(experiment) is not None
-    except FileNotFoundError:
-        return False

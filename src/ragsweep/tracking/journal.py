@@ -251,8 +251,11 @@ def upload(journal: Journal, folder: Path) -> None:
     is_whole = run.info.status == "FINISHED" and is_measured(run)  # it only gets tags of a decision
     try:
         _send_numbers(client, replace(journal, metrics=[], params={}, dataset=None) if is_whole else journal)
-        if not is_whole:
-            _send_files(client, journal, folder)
+        for part in () if is_whole else journal.parts:
+            if (folder / part).is_dir():
+                client.log_artifacts(run.info.run_id, str(folder / part), part)
+            else:
+                client.log_artifact(run.info.run_id, str(folder / part))
     except (RefusedError, *UNREACHABLE) as error:
         if is_refusal(error):  # otherwise the run would stay open for ever
             client.set_tag(run.info.run_id, "error", f"the tracking store refuses the run ({first_line(error)})")
@@ -310,39 +313,27 @@ def _send_numbers(client: MlflowClient, journal: Journal) -> None:
     metrics = [Metric(name, value, journal.started, step) for name, step, value in journal.metrics]
     params = [Param(*param) for param in journal.params.items()]
     tags = [RunTag(*tag) for tag in journal.tags.items()]
-    batches = [_batches(metrics, METRICS_A_BATCH), *(_batches(some, PARAMS_A_BATCH) for some in (params, tags))]
-    for some in zip_longest(*batches, fillvalue=()):
-        client.log_batch(journal.run_id, *some)
+    sized = ((metrics, METRICS_A_BATCH), (params, PARAMS_A_BATCH), (tags, PARAMS_A_BATCH))
+    batches = [[values[start : start + size] for start in range(0, len(values), size)] for values, size in sized]
+    for batch in zip_longest(*batches, fillvalue=()):
+        client.log_batch(journal.run_id, *batch)
     if journal.dataset:
         context = [InputTag("mlflow.data.context", "evaluation")]
         client.log_inputs(journal.run_id, [DatasetInput(LoggedDataset(**journal.dataset), context)])
 
 
-def _send_files(client: MlflowClient, journal: Journal, folder: Path) -> None:
-    for part in journal.parts:
-        if (folder / part).is_dir():
-            client.log_artifacts(journal.run_id, str(folder / part), part)
-        else:
-            client.log_artifact(journal.run_id, str(folder / part))
+def journals_below(folder: Path, refused: dict[Path, str] | None = None) -> Iterator[tuple[Path, Journal]]:
+    """The runs below a folder, by name: the folder of each and its journal.
 
-
-def _batches(values: Sequence[Any], size: int) -> list[Sequence[Any]]:
-    return [values[start : start + size] for start in range(0, len(values), size)]
-
-
-def read_journals(folder: Path) -> Iterator[tuple[Path, Journal | TrackingError]]:
-    """The runs below a folder, by name: the folder of each and its journal, or the error why it cannot be read."""
+    Args:
+        folder: The folder.
+        refused: Gets the folders whose journal cannot be read, with the reason. None warns of them instead.
+    """
     for file in sorted(folder.rglob(FILE)):
         try:
             yield file.parent, Journal.read(file.parent)
         except TrackingError as error:
-            yield file.parent, error
-
-
-def journals_below(folder: Path) -> Iterator[tuple[Path, Journal]]:
-    """The runs below a folder, by name: the folder of each and its journal. Warns of a journal that cannot be read."""
-    for place, journal in read_journals(folder):
-        if isinstance(journal, Journal):
-            yield place, journal
-        else:
-            warnings.warn(f"{journal}; its run is left out", stacklevel=2)
+            if refused is None:
+                warnings.warn(f"{error}; its run is left out", stacklevel=2)
+            else:
+                refused[file.parent] = str(error)

@@ -76,11 +76,17 @@ def type_names(query_types: Iterable[str], metric: str) -> dict[str, str]:
 
 def params_of(settings: Mapping[str, Any]) -> dict[str, str]:
     """Settings as MLflow takes them: a name or value that is too long ends in a digest of the whole."""
-    names = _distinct(settings, _plain, LONGEST_MLFLOW_NAME)
-    return {
-        names[name]: shortened_with_digest(_storable(str(value)), LONGEST_PARAM_VALUE)
-        for name, value in settings.items()
-    }
+    return _stored(settings, LONGEST_PARAM_VALUE)
+
+
+def tags_of(tags: Mapping[str, str]) -> dict[str, str]:
+    """Tags as MLflow takes them."""
+    return _stored(tags, LONGEST_TAG_VALUE)
+
+
+def _stored(values: Mapping[str, Any], longest: int) -> dict[str, str]:
+    names = _distinct(values, _plain, LONGEST_MLFLOW_NAME)
+    return {names[name]: shortened_with_digest(_storable(str(value)), longest) for name, value in values.items()}
 
 
 def swept_metrics(swept: Mapping[str, Any]) -> dict[tuple[str, int], float]:
@@ -88,12 +94,6 @@ def swept_metrics(swept: Mapping[str, Any]) -> dict[tuple[str, int], float]:
     numbers = {f"{SWEPT_GROUP}{name}": float(value) for name, value in swept.items() if is_number(value)}
     names = _distinct(numbers, _plain, LONGEST_MLFLOW_NAME)
     return {(names[name], 0): value for name, value in numbers.items()}
-
-
-def tags_of(tags: Mapping[str, str]) -> dict[str, str]:
-    """Tags as MLflow takes them."""
-    names = _distinct(tags, _plain, LONGEST_MLFLOW_NAME)
-    return {names[name]: shortened_with_digest(_storable(value), LONGEST_TAG_VALUE) for name, value in tags.items()}
 
 
 def json_tag(value: Mapping[str, Any]) -> str:

@@ -67,19 +67,15 @@ def described(process: str | None) -> str:
 
 
 def is_gone(process: str | None) -> bool:
-    """Whether the process with this identity has ended. False if it was on another host or nothing is known of it.
+    """Whether the process with this identity has ended. False if it was on another host or nothing is known of it."""
+    return has_ended(process) is True
+
+
+def has_ended(process: str | None) -> bool | None:
+    """Whether a process has ended; None if it was on another host or nothing is known of it.
 
     The identity comes from a store, where anybody may have written it.
     """
-    return _has_ended(process) is True
-
-
-def is_alive(process: str | None) -> bool:
-    """Whether the process with this identity is running on this host. False if nothing is known of it."""
-    return _has_ended(process) is False
-
-
-def _has_ended(process: str | None) -> bool | None:
     known, own = _known(process), _own(os.getpid())
     if (known.host, known.machine) != (own.host, own.machine) or not known.boot:
         return None

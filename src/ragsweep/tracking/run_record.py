@@ -9,17 +9,18 @@ import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
+from mlflow import MlflowClient
 from mlflow.entities import Run, RunTag
 from omegaconf import DictConfig
 
 from ragsweep.core.digest import shortened_with_digest
-from ragsweep.core.endings import end_if_signalled, of_signal
 from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, UnusableError
+from ragsweep.core.terminal import end_if_signalled, of_signal
 from ragsweep.tracking.address import absolute
 from ragsweep.tracking.client import absolute_artifacts, reason
 from ragsweep.tracking.journal import KEY, LAST, OPEN, Journal, create_run, note_uploaded, refused
 from ragsweep.tracking.names import LONGEST_MLFLOW_NAME, json_tag, swept_metrics, tagged, tags_of
-from ragsweep.tracking.process import described, is_alive, is_gone
+from ragsweep.tracking.process import described, has_ended, is_gone
 from ragsweep.tracking.tracked_job import DIGEST, JOINED, NUMBER, PARENT, PROCESS, RUN_SCHEMA, SCHEMA, Job, is_measured
 from ragsweep.tracking.tracking_store import (
     UNREACHABLE,
@@ -32,7 +33,7 @@ from ragsweep.tracking.tracking_store import (
 )
 
 LONGEST_ERROR = 5000  # characters of a tag
-LATEST = "attributes.start_time DESC"
+RUNNING = "attributes.status = 'RUNNING'"
 
 
 def close_all(status: str) -> None:
@@ -154,11 +155,11 @@ def earlier_start(job: Job) -> Iterator[Run | None]:
     """
     with locked_store(job.tracking.uri):
         client, experiment_id = open_configured(job.tracking)
-        measured = client.search_runs([experiment_id], tagged(DIGEST, job.digest), order_by=[LATEST])
+        measured = search(client, tagged(DIGEST, job.digest), [experiment_id])
         starts = [run for run in measured if PARENT not in run.data.tags and _is_ours(run)]
         ids = {run.info.run_id for run in starts}
-        for run in search(client, "attributes.status = 'RUNNING'"):
-            has_live_worker = run.data.tags.get(PARENT) in ids and is_alive(run.data.tags.get(PROCESS))
+        for run in search(client, RUNNING):
+            has_live_worker = run.data.tags.get(PARENT) in ids and has_ended(run.data.tags.get(PROCESS)) is False
             if run.info.run_id in ids or has_live_worker:  # a worker can outlive its sweep
                 raise _is_being_run(run, job.tracking.uri)
         yield next(iter(starts), None)
@@ -167,7 +168,7 @@ def earlier_start(job: Job) -> Iterator[Run | None]:
 def _is_being_run(run: Run, uri: str) -> TrackingError:
     process, run_id = run.data.tags.get(PROCESS), run.info.run_id
     text = f"tracking.resume: this sweep is being run by {described(process)} (run {run_id}); wait until it has ended"
-    if is_alive(process):
+    if has_ended(process) is False:
         text += ", or end that process"
     else:  # its end cannot be known
         end = f"from mlflow import MlflowClient; MlflowClient({absolute(uri)!r}).set_terminated({run_id!r}, 'KILLED')"
@@ -190,8 +191,7 @@ def finished_before(job: Job) -> Mapping[str, float] | None:
         return None
     with suppress(TrackingError, *UNREACHABLE):
         client, experiment_id = open_configured(job.tracking)
-        finished = client.search_runs([experiment_id], _finished_with(str(job.digest)), order_by=[LATEST])
-        measured: list[Run] = [run for run in finished if is_measured(run)]
+        measured = _finished(client, str(job.digest), experiment_id)
         own = [run for run in measured if run.data.tags.get(PARENT) == job.parent_run_id]
         others = [run for run in measured if run not in own] if job.tracking.resume else []
         run = next((run for run in own if run.data.tags.get(NUMBER) == str(job.number)), next(iter(others), None))
@@ -210,26 +210,28 @@ def finished_before(job: Job) -> Mapping[str, float] | None:
     return None
 
 
+def finished_with(tracking: DictConfig, digest: str, experiment: str) -> Run | None:
+    """The latest finished run with this digest in an experiment."""
+    with suppress(*UNREACHABLE):
+        client = existing_store(tracking.uri)
+        if known := client.get_experiment_by_name(experiment):
+            return next(iter(_finished(client, digest, known.experiment_id)), None)
+    return None
+
+
+def _finished(client: MlflowClient, digest: str, experiment_id: str) -> list[Run]:
+    """The finished runs of an experiment that have measured what has this digest, the latest first."""
+    of_schema = f"{tagged(DIGEST, digest)} AND {tagged(SCHEMA, RUN_SCHEMA)}"
+    finished = search(client, f"{of_schema} AND attributes.status = 'FINISHED'", [experiment_id])
+    return [run for run in finished if is_measured(run)]
+
+
 def _with_settings(name: str, in_sweep: str) -> str:
     """The name of a reused run with the settings of this sweep that it lacks. One by a user stays as it is."""
     own = [] if name == "defaults" else name.split()
     more = [word for word in in_sweep.split() if word not in own]
     whole = shortened_with_digest(" ".join([*own, *more]), LONGEST_MLFLOW_NAME)
     return whole if all("=" in word for word in own) else name
-
-
-def finished_with(tracking: DictConfig, digest: str, experiment: str) -> Run | None:
-    """The latest finished run with this digest in an experiment."""
-    with suppress(*UNREACHABLE):
-        client = existing_store(tracking.uri)
-        if there := client.get_experiment_by_name(experiment):
-            finished = search(client, _finished_with(digest), [there.experiment_id])
-            return next((run for run in finished if is_measured(run)), None)
-    return None
-
-
-def _finished_with(digest: str) -> str:
-    return f"{tagged(DIGEST, digest)} AND {tagged(SCHEMA, RUN_SCHEMA)} AND attributes.status = 'FINISHED'"
 
 
 def end_failed(opened: Journal, error: BaseException) -> None:
@@ -255,7 +257,7 @@ def close_orphans(tracking: DictConfig) -> None:
     """Close the runs that killed processes of this host have left open, as KILLED."""
     client, _ = open_configured(tracking)
     with locked_store(tracking.uri):  # otherwise we could close a run that another process has just resumed
-        for run in search(client, "attributes.status = 'RUNNING'"):
+        for run in search(client, RUNNING):
             if is_gone(run.data.tags.get(PROCESS)):
                 with suppress(*UNREACHABLE):  # it may belong to another user, or be deleted by now
                     client.set_tag(run.info.run_id, "error", "the process ended without closing the run")
@@ -266,6 +268,6 @@ def close_open(job: Job, parent: Journal) -> None:
     """Close the runs that are still open when the sweep is over, as KILLED. Their workers have ended."""
     with suppress(TrackingError, *UNREACHABLE):
         client, _ = open_configured(job.tracking)
-        for run in search(client, f"{tagged(PARENT, parent.run_id)} AND attributes.status = 'RUNNING'"):
+        for run in search(client, f"{tagged(PARENT, parent.run_id)} AND {RUNNING}"):
             with suppress(*UNREACHABLE):
                 client.set_terminated(run.info.run_id, "KILLED")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -136,29 +136,24 @@ def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[O
             that cannot be read.
     """
     outcomes: dict[str, Outcome] = {}
-    lost: dict[str, str] = {}
+    lost: dict[str, StoredRun] = {}
     for run_id in run_ids:
         with reading(tracking.uri, tracking.artifacts, run_id) as client:
             jobs = runs_of_jobs(client, run_id)
-            of_sweep = [job for job in jobs if job.status == "FINISHED"]
+            finished = [job for job in jobs if job.status == "FINISHED"]
             run = StoredRun.of(client, client.get_run(run_id))
-            if not of_sweep and run.status != "FINISHED":
+            if not finished and run.status != "FINISHED":
                 raise TrackingError(f"{run_id}: this run is {run.status}, not FINISHED")
-            lost |= {_unlike(job, lost): job.status for job in jobs if job not in of_sweep}
-            for job in of_sweep or [run]:
+            lost |= {job.run_id: job for job in jobs if job not in finished}
+            for job in finished or [run]:
                 if job.run_id not in outcomes:
                     try:
                         outcomes[job.run_id] = job.outcome
                     except UNREADABLE as error:
-                        if not of_sweep:
+                        if not finished:
                             raise
-                        lost[_unlike(job, lost)] = unreadable(error)
-    return list(outcomes.values()), lost
-
-
-def _unlike(job: StoredRun, others: Collection[str]) -> str:
-    """The name of a run, with its id where a run of another sweep has that name."""
-    return f"{job.name} ({job.run_id[:8]})" if job.name in others else job.name
+                        lost[job.run_id] = replace(job, status=unreadable(error))
+    return list(outcomes.values()), {run.name: run.status for run in told_apart(list(lost.values()))}
 
 
 def stored_runs(job: Job, parent: Journal) -> list[StoredRun] | None:
@@ -202,16 +197,19 @@ def collect(
     return Sweep(with_own_columns(outcomes), unfinished, settings)
 
 
-def told_apart(jobs: Sequence[StoredRun]) -> list[StoredRun]:
-    """The jobs of a sweep. If several have the same name, their numbers are added to it, or an id without a number."""
-    numbers: dict[str, set[int]] = {}
-    for job in jobs:
-        numbers.setdefault(job.name, set()).add(job.number)
-    return [replace(job, name=_numbered(job)) if len(numbers[job.name]) > 1 else job for job in jobs]
+def told_apart(runs: Sequence[StoredRun]) -> list[StoredRun]:
+    """Runs with a name of their own. Of a name that several have, each gets the number of its job, or else its id."""
+    numbers: dict[str, list[int]] = {}
+    for run in runs:
+        numbers.setdefault(run.name, []).append(run.number)
 
+    def own_name(run: StoredRun) -> str:
+        if len(numbers[run.name]) == 1:
+            return run.name
+        is_job = run.number >= 0 and numbers[run.name].count(run.number) == 1
+        return f"{run.name} ({f'job {run.number + 1}' if is_job else f'run {run.run_id[:8]}'})"
 
-def _numbered(job: StoredRun) -> str:
-    return f"{job.name} (job {job.number + 1})" if job.number >= 0 else f"{job.name} (run {job.run_id[:8]})"
+    return [replace(run, name=own_name(run)) for run in runs]
 
 
 def finished_here(sweep: Job) -> int:

@@ -68,11 +68,9 @@ def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[Client
     Raises:
         TrackingError: The store cannot be opened; a `RefusedError` if trying again cannot help.
     """
-    try:
-        _check_place(uri, artifacts)
-        location = None if is_server(uri) else absolute_artifacts(artifacts)
-        if location and not is_cloud(location):
-            location = Path(location).as_uri()
+    with _opening(uri, artifacts):
+        place = absolute_artifacts(artifacts)
+        location = None if is_server(uri) else Path(place).as_uri() if place and not is_cloud(place) else place
         database = sqlite_file(uri)
         if database is None:
             return _opened(uri, experiment, location, artifacts)
@@ -81,8 +79,6 @@ def open_store(uri: str, experiment: str, artifacts: str | None) -> tuple[Client
             if not is_database(database):
                 _create(database)
             return _opened(uri, experiment, location, artifacts)
-    except UNREACHABLE as error:
-        raise _cannot_be_opened(uri, error) from error
 
 
 @contextmanager
@@ -119,27 +115,29 @@ def check_uri(uri: str, artifacts: str | None) -> None:
     ends = time.monotonic() + SECONDS_TO_RECOVER
     while True:
         try:
-            _check_place(uri, artifacts)
-            if is_server(uri):
-                MlflowClient(uri).search_experiments(max_results=1)
+            with _opening(uri, artifacts):
+                if is_server(uri):
+                    MlflowClient(uri).search_experiments(max_results=1)
             return
-        except UNREACHABLE as error:
+        except TrackingError as error:
             if "error responses" not in str(error) or time.monotonic() > ends:  # as urllib3 says after its attempts
-                raise _cannot_be_opened(uri, error) from error
-            say_once(f"{uri} answers with an error ({reason(error)}); asking it again for {SECONDS_TO_RECOVER} s")
+                raise
+            why = reason(error.__cause__ or error)
+            say_once(f"{uri} answers with an error ({why}); asking it again for {SECONDS_TO_RECOVER} s")
             time.sleep(SECONDS_TO_ASK_AGAIN)
 
 
-def _check_place(uri: str, artifacts: str | None) -> None:
-    """Raise `TrackingError` if a file or folder cannot be used, one of `UNREACHABLE` if a server does not answer."""
-    check_place(uri, artifacts)
-    _quiet()
-    _check_answers(uri)
-
-
-def _cannot_be_opened(uri: str, error: Exception) -> TrackingError:
-    kind = RefusedError if is_refusal(error) else TrackingError
-    return kind(f"tracking.uri: {uri} cannot be opened ({reason(error)})")
+@contextmanager
+def _opening(uri: str, artifacts: str | None) -> Iterator[None]:
+    """Check what an address names, and that a server answers; errors of the store become a `TrackingError`."""
+    try:
+        check_place(uri, artifacts)
+        _quiet()
+        _check_answers(uri)
+        yield
+    except UNREACHABLE as error:
+        kind = RefusedError if is_refusal(error) else TrackingError
+        raise kind(f"tracking.uri: {uri} cannot be opened ({reason(error)})") from error
 
 
 def is_refusal(error: BaseException) -> bool:

@@ -41,8 +41,6 @@ def save_view(
 ) -> bool:
     """Save the view of a sweep, of its runs at one cutoff where that is given, in every experiment that has some.
 
-    It has the given name, or that of the parent run.
-
     Returns:
         Whether it was saved. It is not if no run has metrics, MLflow's version is not known, or the store refuses it.
     """
@@ -117,12 +115,11 @@ def _state(condition: str, runs: Sequence[StoredRun], cutoff: tuple[str, int] | 
     by_type = [name for name in metrics if name.startswith("by_type/")]
     others = sorted({*metrics}.difference(main, curves, by_type, costs))  # MLflow would draw them by itself
     decides = next(iter(main), "")
-    params = [run.params for run in runs]
-    common = (name for name in params[0] if all(name in each for each in params) and name != (cutoff or [""])[0])
-    settings = [name for name in common if len({each[name] for each in params}) > 1]
+    values = {name: {run.params.get(name) for run in runs} for name in runs[0].params if name != (cutoff or [""])[0]}
+    settings = [name for name in values if len(values[name]) > 1 and None not in values[name]]
     columns = [f"tags.`{DECISION}`", *(f"params.`{name}`" for name in settings)]
     columns += [f"metrics.`{name}`" for name in (*main, *COST_COLUMNS) if name in metrics]
-    content = {"title": titles.get(decides, decides), "lower_is_better": LOWER_IS_BETTER in runs[0].tags}
-    names = {"decides": decides, "main": main, "curves": curves, "by_type": by_type, "costs": costs, "others": others}
+    charts = {"decides": decides, "main": main, "curves": curves, "by_type": by_type, "costs": costs, "others": others}
+    shown = {"condition": condition, "columns": columns, "settings": settings, "title": titles.get(decides, decides)}
     page = Template(files("ragsweep.tracking").joinpath("view.json").read_text("utf-8"))
-    return str(page.render(content, condition=condition, columns=columns, settings=settings, **names))
+    return str(page.render(charts, **shown, lower_is_better=LOWER_IS_BETTER in runs[0].tags))
