@@ -68,12 +68,10 @@ class Gate:
         """Why no test says that the candidate may ship: a model does not read the text, or it returns more of it."""
         if not self.sweep.is_mean(self.metric) or self.same_run or self.found.p_not_worse > LEVEL:
             return []
-        settings = DecisionSettings(self.metric, costs=(TOKENS.name,))
-        decision = decide(replace(self.sweep, settings=settings))
-        candidate, baseline = self.sweep.outcomes
-        more = more_text(decision.sweep, decision.headline, candidate, [baseline])
-        unread = [Claim("unread_texts", numbers, vetoes=True) for numbers in unread_texts(decision)]
-        return [*unread, *(Claim("unequal_text", numbers, vetoes=True) for numbers in more)]
+        decision = decide(replace(self.sweep, settings=DecisionSettings(self.metric, costs=(TOKENS.name,))))
+        more = more_text(decision.sweep, decision.headline, self.sweep.outcomes[0], self.sweep.outcomes[1:])
+        vetoes = {"unread_texts": unread_texts(decision), "unequal_text": more}
+        return [Claim(name, numbers, vetoes=True) for name, found in vetoes.items() for numbers in found]
 
     @property
     def same_run(self) -> bool:
