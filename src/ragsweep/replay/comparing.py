@@ -75,8 +75,8 @@ def compare_runs(
         expected = ", ".join(sweep.metrics)
         raise ConfigError(f"decision.metric: found {settings.metric!r}, expected one that all have: {expected}")
     if "decision" not in chosen:  # another task has other costs
-        named = {"gains": settings.gains, "costs": settings.costs}
-        kept: dict[str, Any] = {key: [name for name in named[key] if name in sweep.metric_info] for key in named}
+        own = {"gains": settings.gains, "costs": settings.costs}
+        kept: dict[str, Any] = {key: [name for name in own[key] if name in sweep.metric_info] for key in own}
         kept["at"] = settings.at if settings.at in sweep.cutoffs else None
         settings = replace(settings, **{name: kept[name] for name in kept if f"decision.{name}" not in chosen})
     check_decision(settings, list(sweep.metric_info.values()), (), sweep.cutoff)
