@@ -129,7 +129,7 @@ def decided(*runs, settings=SETTINGS, unfinished=()):
 
 def claims(decision: Decision) -> dict[str, Mapping[str, Any]]:
     """The numbers of each claim, by its name."""
-    return {claim.name: claim.numbers for claim in claims_of(decision)}
+    return {claim.name: {**claim.about, **claim.numbers} for claim in claims_of(decision)}
 
 
 def noisy(means, queries=40, noise=0.05):

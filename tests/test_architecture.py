@@ -265,7 +265,7 @@ OF_OTHERS = {
     "__dict__": {"component", "identity", "reading"},
     "__slots__": {"reading"},
     "_fields": {"reading"},  # of a named tuple
-    "__module__": {"trusted_record", "walk"},
+    "__module__": {"trusted_record", "used"},
     "__file__": {"code"},
     "__path__": {"code"},
     "full_key": {"messages"},  # of an error of OmegaConf
@@ -284,7 +284,6 @@ OF_OTHERS = {
     "finish_reason": {"response"},
     "message": {"response"},
     "index": {"endpoint_encoder"},
-    "prompt": {"smollm2"},  # of a thread
     "metric": {"metric"},  # of a function that computes one, as the next
     "of_spans": {"needs"},
     "store": {"stages", "ingest"},  # of a component, where what it returns is kept

@@ -7,7 +7,7 @@ In production: `load` loads an exported retriever.
 
 from typing import TYPE_CHECKING
 
-from ragsweep.core.lazy import lazy_names
+from ragsweep.core import lazy_names
 
 if TYPE_CHECKING:
     from ragsweep import plot

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.config.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED, TrackingSettings
-from ragsweep.config.walk import Walk, as_recorded, check_limits, filled_in
+from ragsweep.config.used import check_limits
+from ragsweep.config.walk import Walk, as_recorded, filled_in
 from ragsweep.core.digest import digest
 from ragsweep.core.drawing import drawing
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.project import portable
-from ragsweep.core.quoting import for_hydra
+from ragsweep.core.project import for_hydra, portable
 from ragsweep.core.terminal import say_once
 from ragsweep.models.language.endpoint import Endpoint, say_spent
 from ragsweep.store.code import digest_of_code
@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 
 MOST_ITEMS_KEPT = 4
 
-_loaded: dict[str, Items] = {}
-_planned: dict[tuple[str, ...], Experiment] = {}  # by sweep and overrides; each is run once
+_loaded: dict[str, Items] = {}  # by the settings that they depend on
 
 
 class Result(NamedTuple):
@@ -59,12 +58,18 @@ class Result(NamedTuple):
     sentences: Sequence[str] = ()
 
 
-def run(config: DictConfig, job: tracking.Job) -> Result:
-    """Measure one configuration and record it. Skips a configuration that is already recorded."""
+def run(config: DictConfig, job: tracking.Job, planned: Experiment | None = None) -> Result:
+    """Measure one configuration and record it. Skips a configuration that is already recorded.
+
+    Args:
+        config: The configuration.
+        job: What is recorded of the run besides its measurement.
+        planned: Its experiment, if it was built and checked before; None builds it here.
+    """
     from ragsweep import tracking
 
     with tracking.failures(job):
-        experiment = _planned.pop((job.sweep_id, *job.overrides), None) or Experiment.of(config)
+        experiment = planned or Experiment.of(config)
     job = replace(job, digest=experiment.digest, measured=experiment.measured)
     if metrics := tracking.finished_before(job):
         return Result(metrics, None)
@@ -73,11 +78,8 @@ def run(config: DictConfig, job: tracking.Job) -> Result:
     with tracking.record(job) as record:
         measurement = experiment.measure()
         experiment.log(measurement, job, record)
-    notices = measurement.notices
-    if not job.parent_run_id:
-        notices = [_with_whole_paths(notice, job.folder, measurement.files) for notice in notices]
-    for notice in notices:
-        say_once(notice)
+    for notice in measurement.notices:
+        say_once(notice if job.parent_run_id else _with_whole_paths(notice, job.folder, measurement.files))
     return Result(measurement.values, record, measurement.summary)
 
 
@@ -163,10 +165,6 @@ class Experiment:
             check.accept(self.task, items)
         return items
 
-    def keep(self, overrides: Sequence[str], sweep_id: str) -> None:
-        """Keep it for the job with these overrides, if this process runs that."""
-        _planned[sweep_id, *overrides] = self
-
     @cached_property
     def params(self) -> dict[str, Any]:
         """The settings; those without a group come last."""
@@ -203,7 +201,7 @@ class Experiment:
     def measure(self) -> Measurement:
         """Measure the configuration. Raises `ConfigError` if a metric that takes part in the decision was not."""
         try:
-            measurement = self._measured_as_often_as_asked()
+            measurement = self._measured()
         finally:
             say_spent()
         if why := measurement.not_measured.get(self.decide_by):
@@ -215,19 +213,18 @@ class Experiment:
             measurement = said_by(check, self.task, self.items).added_to(measurement)
         return measurement
 
-    def _measured_as_often_as_asked(self) -> Measurement:
+    def _measured(self) -> Measurement:
         """One measurement of all repeats; of a configuration that does not vary, there is one."""
-        if SETTING in self.settings:
-            others = (self._repeat(number) for number in range(1, self.settings[SETTING]))
-            resamples, seed = self._resampling
-            repeats = [(self.task, self.items), *others]
-            return measure_repeats(repeats, self.decide_by, resamples=resamples, seed=seed)
-        measurement = self.task.measure(self.items)
-        if self.varying:
-            return measured_once(measurement)
-        if self.task.repeats > 1:
-            say_once(f"{SETTING}={self.task.repeats}: measured once, as nothing here varies: another time is the same")
-        return measurement
+        if SETTING not in self.settings:
+            if self.task.repeats > 1:
+                say_once(
+                    f"{SETTING}={self.task.repeats}: measured once, as nothing here varies: another time is the same"
+                )
+            measurement = self.task.measure(self.items)
+            return measured_once(measurement) if self.varying else measurement
+        repeats = [(self.task, self.items), *map(self._repeat, range(1, self.settings[SETTING]))]
+        resamples, seed = self._resampling
+        return measure_repeats(repeats, self.decide_by, resamples=resamples, seed=seed)
 
     def _repeat(self, number: int) -> tuple[Task, Items]:
         """The task of another repeat, with its items."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from ragsweep.core.errors import ConfigError, NotAcceptedError
 from ragsweep.core.limits import Between
 from ragsweep.datasets import Dataset
 from ragsweep.tasks.run_check import Checked
 from ragsweep.tasks.search import Retrieval
-from ragsweep.tasks.task import Items, Task
+from ragsweep.tasks.task import Task
 from ragsweep_audit.dataset_audit import as_json, audit, finders
 from ragsweep_audit.findings.finding import LEVEL, Audit, Audited
 from ragsweep_audit.findings.unread_text import UnknownTokens
@@ -34,17 +34,17 @@ class DatasetAudit:
         if unknown := [kind for kind in self.fail_on if kind not in kinds]:
             raise ConfigError(f"audit.fail_on: found {unknown[0]!r}, expected some of {', '.join(kinds)}")
 
-    def accept(self, task: Task, items: Items) -> None:
+    def accept(self, task: Task, items: Any) -> None:
         """Raise `NotAcceptedError` for findings that `fail_on` does not accept."""
-        if not self.fail_on or task.retrieval is None or not isinstance(items, Dataset):
+        if not self.fail_on or task.retrieval is None:
             return
         findings = [finding for finding in self.of(task.retrieval, items).findings if finding.kind in self.fail_on]
         if refused := ", ".join(f"{finding.kind} ({finding.count})" for finding in findings):
             raise NotAcceptedError(f"{items.name}: audit.fail_on does not accept {refused}; ragsweep audit shows them")
 
-    def examine(self, task: Task, items: Items) -> Checked:
+    def examine(self, task: Task, items: Any) -> Checked:
         """The findings, and warnings about an encoder that does not know the language."""
-        if task.retrieval is None or not isinstance(items, Dataset):
+        if task.retrieval is None:
             return Checked()
         audited = self.of(task.retrieval, items)
         files = {"audit.json": [as_json(items, audited)]}

@@ -8,8 +8,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ragsweep.core.terminal import counted, duration, quoted, some_of
 from ragsweep.core.timing import sample
 from ragsweep.models.language.kept import KeptResponses
 from ragsweep.retrieval.kinds import Method
-from ragsweep.retrieval.results import Answers, ExternalRetriever, MatchBy, Matching, Result
+from ragsweep.retrieval.results import Answers, MatchedRetriever, Result
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep_engines.reading import Fields, Read, listing, results_of
 
@@ -53,7 +53,7 @@ class PassingError(RetrieverError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadsResults(ExternalRetriever):
+class ReadsResults(MatchedRetriever):
     """Results are measured as they come: the passages of a retriever, in its order.
 
     Attributes:
@@ -62,10 +62,6 @@ class ReadsResults(ExternalRetriever):
         page: The field that has its page.
         text: The field that has its text.
         score: The field that has its score. The order in which results come decides, not the score.
-        match_by: What of a result is compared with what is judged; None takes the first of id, page (with source) and
-            text by which any result is known.
-        first_page: The number of the first page of a document.
-        fuzzy_threshold: How alike a text and a part of a document must be to count as the same.
     """
 
     id: Text | None = None
@@ -73,17 +69,9 @@ class ReadsResults(ExternalRetriever):
     page: Text | None = None
     text: Text | None = None
     score: Text | None = None
-    match_by: MatchBy | None = None
-    first_page: Literal[0, 1] = 1
-    fuzzy_threshold: Annotated[float, Between(0, 1)] = 0.9
 
     def __post_init__(self) -> None:
         self._fields.check()
-
-    @property
-    def matching(self) -> Matching:
-        """How its results are matched to what is judged."""
-        return Matching(self.first_page, self.fuzzy_threshold, self.match_by)
 
     @property
     def _fields(self) -> Fields:
@@ -224,9 +212,13 @@ class RunningRetriever(ReadsResults):
         """What is asked, for errors and reports."""
 
     @property
-    @abstractmethod
     def _asked_with(self) -> Sequence[object]:
-        """What decides an answer besides the settings here and the query, as a JSON-like value."""
+        """What decides an answer besides the settings here and the query, as JSON-like values."""
+        known = {field.name for field in fields(RunningRetriever)}
+        names = [field.name for field in fields(self) if field.name not in {*known, *self.without_effect, "encoder"}]
+        own = {name: getattr(self, name) for name in names}
+        plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in own.items()}
+        return [type(self).__name__, self.fingerprint, plain]
 
     @abstractmethod
     def _opened(self) -> AbstractContextManager[Callable[[str], Any]]:

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import json
 import sys
-from collections.abc import AsyncIterable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial
@@ -72,10 +72,6 @@ class CallableRetriever(RunningRetriever):
     @property
     def _name(self) -> str:
         return self.call
-
-    @property
-    def _asked_with(self) -> Sequence[object]:
-        return ["callable", self.fingerprint, self.call, sorted(self.settings.items())]
 
     @contextmanager
     def _opened(self) -> Iterator[Callable[[str], Any]]:

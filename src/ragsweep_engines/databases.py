@@ -79,7 +79,7 @@ class FilledRetriever(RunningRetriever):
     @property
     def _asked_with(self) -> Sequence[object]:
         encoder = identity(self.encoder) if self._searches_vectors else None
-        return [type(self).__name__, self.fingerprint, *self._own, encoder]
+        return [*super()._asked_with, encoder]
 
     @contextmanager
     def _opened(self) -> Iterator[Callable[[str], Any]]:
@@ -114,11 +114,6 @@ class FilledRetriever(RunningRetriever):
     @property
     def _searches_vectors(self) -> bool:
         return True
-
-    @property
-    @abstractmethod
-    def _own(self) -> Sequence[object]:
-        """What decides an answer besides the settings here and in the base, as JSON-like values."""
 
     @abstractmethod
     def _open(self, opened: ExitStack) -> Table:

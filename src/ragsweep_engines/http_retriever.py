@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.cookiejar import DefaultCookiePolicy
@@ -14,19 +14,10 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 
 from ragsweep.core.errors import ConfigError, RetrieverError, first_line
-from ragsweep.core.limits import Address, Header, KeyName, Text
+from ragsweep.core.limits import Address, Text
 from ragsweep.core.parsing import MB, MalformedError, from_json, unzipped
 from ragsweep.core.terminal import some_of
-from ragsweep.models.language.endpoint_access import (
-    ABOUT_KEYS,
-    Access,
-    about_keys,
-    access_of,
-    check_access,
-    hidden,
-    texts_in,
-    words_of,
-)
+from ragsweep.models.language.endpoint_access import ABOUT_KEYS, Access, KeyedServer, hidden, texts_in, words_of
 from ragsweep_engines.asking import PassingError, RunningRetriever, passes
 from ragsweep_engines.reading import check_path, listing
 
@@ -40,7 +31,7 @@ LARGEST_RESPONSE_MB = 10  # also of what is unzipped
 
 
 @dataclass(frozen=True)
-class HttpRetriever(RunningRetriever):
+class HttpRetriever(RunningRetriever, KeyedServer):
     """A search service: one request a query, answered with JSON that has a list of results.
 
     Attributes:
@@ -50,12 +41,10 @@ class HttpRetriever(RunningRetriever):
         body: The fields of a request. Texts in it, and in `parameters`, may have `{query}` and `{k}` in them; a text
             that is `{k}` becomes the number. Empty, it is `query` and `k`.
         hits: Where the list of results is in an answer, as a JMESPath; None finds it by the documented names.
-        api_key_env: Name of the variable that holds the key, in the environment or in `.env` of the project folder. It
-            is sent as `Authorization: Bearer`. None sends none.
-        headers: Further headers. Others ask all queries anew.
-        headers_env: Names of the variables that hold further headers, by the header, such as `api-key`.
+        api_key_env, headers, headers_env: See `KeyedServer`.
     """
 
+    group: ClassVar[str] = GROUP
     without_effect: ClassVar[tuple[str, ...]] = (*RunningRetriever.without_effect, "api_key_env", "headers_env")
 
     url: Address
@@ -63,9 +52,6 @@ class HttpRetriever(RunningRetriever):
     parameters: Mapping[str, Any] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
     hits: Text | None = None
-    api_key_env: KeyName | None = None
-    headers: Mapping[str, Header] = field(default_factory=dict)
-    headers_env: Mapping[str, KeyName] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -75,8 +61,7 @@ class HttpRetriever(RunningRetriever):
         fields = {"parameters": self.parameters, "body": self.body}
         if not any(QUERY in text for text in texts_in(fields)):
             raise ConfigError(f"{GROUP}.body: no text in it has {QUERY}, so that all queries would ask the same")
-        keys: Any = {"api_key_env": self.api_key_env, "headers": self.headers, "headers_env": self.headers_env}
-        check_access(GROUP, self.url, **keys, further=fields, setting="url")
+        self.check_access(self.url, "url", fields)
         for name, value in self._in_address.items():
             if isinstance(value, Mapping):
                 raise ConfigError(f"{GROUP}.body: {name} has fields of its own, which no address has; use verb=POST")
@@ -89,10 +74,6 @@ class HttpRetriever(RunningRetriever):
     def _name(self) -> str:
         return self.url
 
-    @property
-    def _asked_with(self) -> Sequence[object]:
-        return ["http", self.url, self.verb, self.parameters, self.body, self.hits, self.headers]
-
     @contextmanager
     def _opened(self) -> Iterator[Callable[[str], Any]]:
         with _connections(self.at_once) as session:
@@ -100,10 +81,10 @@ class HttpRetriever(RunningRetriever):
 
     def _answer(self, query: str, session: requests.Session) -> list[Any]:
         """The list of results in the response to a query, without the keys that a service may repeat."""
-        access = access_of(self.api_key_env, self.headers, self.headers_env, GROUP)
+        access = self.access
         reply = self._reply(query, session, access)
         if reply.status >= 300:
-            raise _refused(reply, access)
+            raise self._refused(reply, access)
         text = _unzipped(reply).decode("utf-8-sig", errors="replace")
         try:
             answer = _without_keys(from_json(text, allow_nan=True), access)
@@ -153,6 +134,26 @@ class HttpRetriever(RunningRetriever):
             raise PassingError(f"{what} ({type(error).__name__})") from None
         return _Reply(status, response.headers, bytes(content))
 
+    def _refused(self, reply: _Reply, access: Access) -> RetrieverError:
+        """What a status of 300 or above means."""
+        status = reply.status
+        if status in ABOUT_KEYS:
+            return RetrieverError(f"status {status}: {self.about_keys(status, access)}")
+        if status < 400:
+            return RetrieverError(f"status {status}, a redirect, which is not followed; set {GROUP}.url to its end")
+        try:
+            text: Any = _unzipped(reply).decode("utf-8-sig", errors="replace")
+            with suppress(MalformedError):
+                text = from_json(text)
+            shown = words_of(text, access)
+        except RetrieverError:  # too large, and so cut off, maybe within a key
+            shown = ""
+        reason = f"status {status}{f': {shown}' if shown else ''}"
+        if not passes(status):
+            return RetrieverError(reason)
+        wait = reply.headers.get("Retry-After", "")  # in seconds; a date is not read
+        return PassingError(reason, float(wait) if re.fullmatch(r"\d+(\.\d+)?", wait) else None)
+
 
 class _Reply(NamedTuple):
     """What a service has sent; of a body that is too large, a little more than may be."""
@@ -174,27 +175,6 @@ def _connections(number: int) -> Iterator[requests.Session]:
         for scheme in ("http://", "https://"):
             session.mount(scheme, requests.adapters.HTTPAdapter(pool_maxsize=2 * number))  # some wait for late answers
         yield session
-
-
-def _refused(reply: _Reply, access: Access) -> RetrieverError:
-    """What a status of 300 or above means."""
-    status = reply.status
-    if status in ABOUT_KEYS:
-        return RetrieverError(f"status {status}: {about_keys(status, access, GROUP)}")
-    if status < 400:
-        return RetrieverError(f"status {status}, a redirect, which is not followed; set {GROUP}.url to its end")
-    try:
-        text: Any = _unzipped(reply).decode("utf-8-sig", errors="replace")
-        with suppress(MalformedError):
-            text = from_json(text)
-        shown = words_of(text, access)
-    except RetrieverError:  # too large, and so cut off, maybe within a key
-        shown = ""
-    reason = f"status {status}{f': {shown}' if shown else ''}"
-    if not passes(status):
-        return RetrieverError(reason)
-    wait = reply.headers.get("Retry-After", "")  # in seconds; a date is not read
-    return PassingError(reason, float(wait) if re.fullmatch(r"\d+(\.\d+)?", wait) else None)
 
 
 def _error_in(answer: object, access: Access) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ragsweep.core.environment import variable
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.project import variable
 from ragsweep_engines.asking import PassingError
 
 Connection = Any  # of psycopg, which takes no text as a statement that was put together

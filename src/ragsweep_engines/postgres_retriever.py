@@ -123,11 +123,6 @@ class PostgresRetriever(FilledRetriever):
         return f"postgres {self.table}"
 
     @property
-    def _own(self) -> Sequence[object]:
-        names = "table search vector distance exact ef_search probes words language tsvector candidates".split()
-        return [[getattr(self, name) for name in names if name not in self.without_effect], dict(self.filter)]
-
-    @property
     def _searches_vectors(self) -> bool:
         return self.search != "text"
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NoReturn
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from ragsweep.core.digest import digest
-from ragsweep.core.environment import variable
 from ragsweep.core.errors import ConfigError, RetrieverError, first_line
 from ragsweep.core.limits import Between, OwnData, Text
 from ragsweep.core.progress import progress
+from ragsweep.core.project import variable
 from ragsweep.core.terminal import one_line, say_once, shortened, some_of
 from ragsweep.models.language.endpoint_access import hidden
 from ragsweep_engines.asking import PassingError, passes
@@ -96,11 +96,6 @@ class QdrantRetriever(FilledRetriever):
     @property
     def _name(self) -> str:
         return f"qdrant {self.collection}"
-
-    @property
-    def _own(self) -> Sequence[object]:
-        names = "collection vector sparse_vector language fusion candidates score_threshold exact ef_search".split()
-        return [[getattr(self, name) for name in names if name not in self.without_effect], dict(self.filter or {})]
 
     @property
     def _searches_vectors(self) -> bool:

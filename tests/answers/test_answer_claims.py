@@ -6,21 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import small
+from answers import small_answers
+from answers.small_answers import Fixed, cases_of, named, settings
 from omegaconf import OmegaConf
 from scipy.stats import binomtest
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.datasets import PageChunker
 from ragsweep.experiment import Experiment
-from ragsweep.retrieval import SparseRetriever
-from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.task import Task
-from ragsweep_answers.answering import Answer, Answerer
-from ragsweep_answers.cases import CaseColumns, CasesDataset
+from ragsweep_answers.answering import Answer
+from ragsweep_answers.cases import CaseColumns
 from ragsweep_answers.measuring import answer_charts as charts
 from ragsweep_answers.measuring.answer_claims import accuracy_claim
-from ragsweep_answers.measuring.answer_settings import AnswerSettings
-from ragsweep_answers.measuring.answers_task import AnswersTask
 from ragsweep_answers.measuring.measures.accuracy import against_chance
 from ragsweep_answers.measuring.measures.confidence import too_few
 
@@ -32,45 +29,20 @@ FIELDS = {"case": "clinical_case", "answer": "correct_answer", "relevant": "rele
 CALIBRATED = {"brier", "ece"}
 
 
-class Fixed(Answerer):
-    """Gives these answers to the cases."""
-
-    recorded = False
-
-    def __init__(self, answers, recorded):
-        self.answers = dict(zip((each["question"] for each in CASES), answers, strict=True))
-        self.recorded = recorded
-
-    def answer(self, questions):
-        return [self.answers[each.question] for each in questions]
-
-
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cases")
-    values = dict(each.partition("=")[::2] for each in small.case_arguments(folder))
     (folder / "many.json").write_text(json.dumps(CASES))
-    return CasesDataset("small", str(folder / "many.json"), CaseColumns(**FIELDS), values["dataset.documents"])
+    return replace(cases_of(small.case_arguments(folder), CaseColumns(**FIELDS)), cases=str(folder / "many.json"))
 
 
 @pytest.fixture
 def measured(files):
     def measure(answers, dataset=files, *, recorded=False, evidence="retrieved", **changed):
-        usual = {"collapse": "after_cutoff", "relevance_level": 1, "resamples": 100, "bins": 10, "confident": 0.8}
-        settings = AnswerSettings(**{**usual, "unsure": 0.3, "controls": [], **changed})
-        stages = PageChunker(), SparseRetriever(NO_STORE), Fixed(answers, recorded)
-        task = AnswersTask(dataset, *stages, settings, 2, 0, NO_STORE, evidence)
-        return task.measure(task.load())
+        answerer = Fixed(answers, [case["question"] for case in CASES], recorded=recorded)
+        return small_answers.measured(dataset, answerer, evidence=evidence, evaluation=settings(**changed))
 
     return measure
-
-
-def named(measurement):
-    return {each.metric.name: each.value for each in measurement.measures}
-
-
-def scores_of(measurement):
-    return {each.metric.name: each for each in measurement.scores}
 
 
 # Calibration
@@ -132,16 +104,6 @@ def test_a_sweep_is_not_decided_by_what_could_not_be_measured(measured):
             experiment.measure()
 
 
-def test_every_metric_says_of_which_answers_nothing_could_be_read(measured):
-    answers = [Answer(letter, 0.9) if row < 33 else Answer(None) for row, letter in enumerate(CORRECT)]
-    found = measured(answers)
-    assert {name: score.unread.measure for name, score in scores_of(found).items()} == dict.fromkeys(
-        ("accuracy", "brier", "ece"), "no_answer/share"
-    )
-    assert named(found)["no_answer/share"] == 7 / 40
-    assert found.values["brier"] == pytest.approx((33 * 0.01 + 7) / 40)  # an unread one has the largest error
-
-
 # Fields of responses
 
 
@@ -179,12 +141,6 @@ def test_p_of_being_better_is_one_sided(right, n):
         assert found.p_worse == 1
 
 
-def test_the_facts_have_the_p_that_their_name_says(measured):
-    overall = measured([Answer(letter) for letter in WRONG]).facts["overall_metrics"]
-    assert overall["p_better_than_chance"] == pytest.approx(1)
-    assert overall["p_worse_than_chance"] == overall["p_against_chance"] < 1e-4
-
-
 @pytest.mark.parametrize(
     ("right", "unread", "verdict"),
     [(0, 0, "worse"), (0, 5, "worse"), (0, 16, "no better"), (0, 64, "no better"), (30, 20, "better")],
@@ -195,12 +151,6 @@ def test_answers_are_not_worse_than_guessing_if_unread_ones_could_explain_it(rig
     said = accuracy_claim(found, "").sentence
     assert ("could explain" in said) == (verdict == "no better")
     assert ("p < .001" in said) == (verdict != "no better")
-
-
-def test_a_run_that_answers_nothing_is_not_called_worse_than_guessing(measured):
-    said = " ".join(measured([Answer(None)] * 40).sections["Answers"])
-    assert said.startswith("No answer could be read to any of the 40 questions")
-    assert "worse" not in said
 
 
 # Danger

@@ -1,70 +1,32 @@
 """Tables, files, facts and charts of measured answers, and the evidence of answers that are recorded."""
 
 import json
-from dataclasses import replace
-from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import small
+from answers import small_answers
+from answers.small_answers import Fixed, cases_of, named, settings
 from scipy.stats import beta
 from sklearn.metrics import label_ranking_average_precision_score, precision_score, recall_score
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Dataset, PageChunker
-from ragsweep.datasets.model.pages import with_keys
-from ragsweep.retrieval import SparseRetriever
-from ragsweep.statistics import Groups
-from ragsweep.store.stage_store import NO_STORE
-from ragsweep_answers.answering import Answer, Answerer, Question, RecordedAnswerer
-from ragsweep_answers.cases import CaseColumns, CasesDataset
-from ragsweep_answers.measuring import answer_charts as charts
-from ragsweep_answers.measuring.answer_settings import AnswerSettings
-from ragsweep_answers.measuring.answer_tables import _distribution
-from ragsweep_answers.measuring.answers_task import AnswersTask
-from ragsweep_answers.measuring.contexts import with_known_units
+from ragsweep_answers.answering import Answer, RecordedAnswerer
 from ragsweep_answers.measuring.measures.retrieved import PRECISION, as_units, evidence_quality
 
-FIELDS = {"case": "clinical_case", "answer": "correct_answer", "relevant": "relevant_docs"}
-SAME = ("id", "specialty", "difficulty", "condition", "option_conditions")
 CORRECT = [case["correct_answer"] for case in small.cases()]
 RELEVANT = [page for _, _, page, _, _ in small.CASES]
 DENGUE = "- kind: missed critical diagnosis\n  reason: She bleeds.\n  case: [dengue]\n  chosen: [pulse]\n"
 
 
-class Fixed(Answerer):
-    """Gives the same answers, whatever the evidence."""
-
-    recorded = False
-
-    def __init__(self, answers, *, recorded=False):
-        self.answers, self.recorded = answers, recorded
-
-    def answer(self, questions):
-        given = dict(zip((question for question, *_ in small.CASES), self.answers, strict=True))
-        return [given[each.question] for each in questions]
-
-
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    values = dict(each.partition("=")[::2] for each in small.case_arguments(tmp_path_factory.mktemp("cases")))
-    columns = CaseColumns(**FIELDS, **{name: name for name in SAME})
-    return CasesDataset("small", values["dataset.cases"], columns, values["dataset.documents"])
+    return cases_of(small.case_arguments(tmp_path_factory.mktemp("cases")))
 
 
 @pytest.fixture
 def measured(files):
-    def measure(answerer, **changed):
-        usual = {"collapse": "after_cutoff", "relevance_level": 1, "resamples": 100, "bins": 10, "confident": 0.8}
-        settings = AnswerSettings(**{**usual, "unsure": 0.3, "controls": [], **changed})
-        task = AnswersTask(files, PageChunker(), SparseRetriever(NO_STORE), answerer, settings, 2, 0, NO_STORE)
-        return task.measure(task.load())
-
-    return measure
-
-
-def named(measurement):
-    return {each.metric.name: each.value for each in measurement.measures}
+    return lambda answerer, **changed: small_answers.measured(files, answerer, evaluation=settings(**changed))
 
 
 def recorded(retrieved, **more):
@@ -145,23 +107,6 @@ def test_recorded_names_are_the_keys_of_judgments(table):
         table({"evidence": ["1"]})
 
 
-def test_recorded_evidence_may_be_documents_or_passages_as_judged(files):
-    read = files.load()
-
-    def units(unit, key, documents=read.documents):
-        collection = replace(read, unit=unit, judgments=(), documents=with_keys(documents, "document"))
-        dataset = Dataset.from_collection(collection, PageChunker())
-        asked, given = [Question("case-1", "", "Which?", ())], [Answer("A", retrieved=(key,))]
-        return with_known_units(dataset, asked, given)[0].retrieved
-
-    assert units("document", "fever.pdf") == ("fever.pdf",)
-    assert units("passage", "fever.pdf#1/0") == ("fever.pdf#1/0",)
-    assert units("document", "4", ()) == ("4",)  # nobody knows which there are
-    for unit, key in (("document", "fever.pdf#4"), ("document", "4"), ("passage", "fever.pdf#4"), ("passage", "4")):
-        with pytest.raises(DatasetError, match=rf"^evidence of case 'case-1': .*'{key}' is n"):
-            units(unit, key)
-
-
 def test_a_recorded_reasoning_is_compared_with_the_pages_that_it_was_given(measured):
     reasoning = "Dengue makes the platelets fall; watch for bleeding."
     found = measured(recorded([("fever.pdf#4", "fever.pdf#4")] * 8, reasoning=reasoning))
@@ -172,23 +117,7 @@ def test_a_recorded_reasoning_is_compared_with_the_pages_that_it_was_given(measu
     assert "reasoning/coherence" not in named(partly_known)
 
 
-def test_the_relevance_of_evidence_is_zero_if_none_was_found_and_not_measured_if_none_is_known(measured):
-    some = [(), *[(page,) for page in RELEVANT[1:]]]
-    assert "reasoning/context_relevance" not in named(measured(recorded([None] * 8)))
-    assert named(measured(recorded([()] * 8)))["reasoning/context_relevance"] == 0
-    assert 0 < named(measured(recorded(some)))["reasoning/context_relevance"] < 2
-    assert "reasoning/words" not in named(measured(recorded([None] * 8)))
-
-
 # Facts
-
-
-@pytest.mark.parametrize("tenth", range(11))
-def test_a_confidence_at_the_edge_of_two_tenths_belongs_to_the_upper_one(tenth):
-    found = _distribution(np.array([tenth / 10, np.nan]))
-    low = min(10 * tenth, 90)
-    assert {name for name, count in found.items() if count} == {f"{low}-{low + 10}%"}
-    assert [*found] == [f"{each}-{each + 10}%" for each in range(0, 100, 10)]
 
 
 def test_the_facts_are_those_of_scikit_learn_and_by_hand(measured):
@@ -235,19 +164,4 @@ def test_rates_come_with_the_largest_rate_that_they_do_not_rule_out(measured, tm
     }
 
 
-def test_the_table_of_dangerous_errors_has_its_columns_without_any(measured):
-    table = measured(recorded([None] * 8), dangerous={"small": "bundled"}).tables["dangerous_errors.csv"]
-    assert (len(table), [*table]) == (0, ["query_id", "answered", "correct", "kind", "reason"])
-
-
 # Charts
-
-
-@pytest.mark.usefixtures("drawing")
-def test_bars_of_other_evidence_say_how_many_questions_have_it():
-    correct = {"control/retrieved": np.array([1.0, 0, 1, 0]), "control/judged": np.array([1.0, 0, 1, np.nan])}
-    sources = {"source": "retrieved", "controls": ("judged",), "values": correct.get}
-    measured = SimpleNamespace(**sources, groups=Groups.none(4), accuracy=SimpleNamespace(chance=0.25))
-    drawing = charts.evidence_compared(measured)
-    labels = [each.get_text() for each in drawing.axes[0].get_yticklabels()]
-    assert labels == ["the retrieved evidence\n(4 questions)", "the judged pages\n(3 questions)"]

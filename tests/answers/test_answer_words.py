@@ -140,17 +140,6 @@ def test_the_same_letter_to_every_question_is_said():
 # Other evidence
 
 
-@pytest.mark.parametrize(
-    ("counts", "is_chance"), [((36, 12, 2, 0), False), ((30, 6, 3, 11), True), ((3, 0, 0, 3), True)]
-)
-def test_a_difference_is_said_with_its_test(counts, is_chance):
-    correct, other = table(*counts)
-    found = numbers(evaluation(correct, controls={"none": other}), "control")
-    assert found["chance"] is is_chance
-    assert found["p"] == pytest.approx(binomtest(counts[2], counts[1] + counts[2]).pvalue if counts[1] else 1)
-    assert (found["only_first"], found["only_second"]) == counts[1:3]
-
-
 @pytest.mark.usefixtures("long_work")
 def test_the_tests_of_the_controls_are_corrected_for_their_number():
     correct = np.repeat([1.0, 0.0], [30, 20])
@@ -166,27 +155,7 @@ def test_the_tests_of_the_controls_are_corrected_for_their_number():
     assert [claim.numbers["p"] for claim in of_controls] == pytest.approx(multipletests(p, method="holm")[1])
 
 
-def test_judged_pages_are_compared_where_there_are_any():
-    correct, other = table(2, 2, 1, 1)
-    other[0] = NAN
-    found = numbers(evaluation(correct, controls={"judged": other}), "control")
-    assert [found[name] for name in ("some", "cases", "own", "control")] == [True, 5, 3 / 5, 2 / 5]
-
-
 # Confidence
-
-
-def test_confidences_that_are_not_measured_are_said_with_the_reason():
-    few = of_confidence([*[0.9] * 3, *[NAN] * 37], [1] * 40, is_calibrated=False)
-    assert few["uncalibrated"].numbers["why"] == "3 of 40 answers have a confidence, and calibration needs 30"
-    none = of_confidence([NAN] * 4, [1, 0, 1, 0], is_calibrated=False)
-    assert none["uncalibrated"].numbers["why"] == "no confidence is stated"
-
-
-def test_missing_confidences_are_said_with_what_they_count():
-    found = of_confidence([1, *[NAN] * 7], [1, *[0] * 7])["without_confidence"].numbers
-    assert found == {"missing": 7, "cases": 8, "answers": 1, "brier": 7 / 8, "ece": 7 / 8}
-    assert "without_confidence" not in of_confidence([0.5, 0.6], [1, 0])
 
 
 @pytest.mark.parametrize(
@@ -202,39 +171,7 @@ def test_a_confidence_that_is_off_is_said_by_how_much(confidence, correct, tende
     assert of_confidence(confidence, correct)["calibration"].sentence.endswith(f": {tendency}.")
 
 
-@pytest.mark.parametrize(
-    ("confidence", "correct", "verdict"),
-    [
-        ([0.9] * 30 + [0.1] * 30, [1] * 27 + [0] * 30 + [1] * 3, ": better than"),
-        ([0.6, 0.4, 0.7, 0.4, 0.6, 0.3], [1, 0, 1, 1, 0, 0], ": no better than"),
-        ([0.9, 0.1] * 30, [0, 0, 1, 1] * 15, ": no better than"),
-    ],
-)
-def test_the_verdict_on_the_skill_follows_its_interval(confidence, correct, verdict):
-    assert verdict in of_confidence(confidence, correct)["skill"].sentence
-
-
-def test_the_parts_of_the_brier_score_and_the_auroc_are_said():
-    found = of_confidence([0.9] * 10 + [0.2] * 10, [1] * 8 + [0] * 2 + [1] * 2 + [0] * 8)
-    # By hand: (.1 ** 2 + 0 ** 2) / 2, .3 ** 2, .5 ** 2; of 10 * 10 pairs, 8 * 8 are in order and 8 * 2 + 2 * 8 tied.
-    assert [*found["skill"].numbers["parts"].values()] == pytest.approx([0.005, 0.09, 0.25, 0])
-    assert found["discrimination"].numbers["auroc"].startswith("0.80 [")
-    assert found["discrimination"].numbers["aurc"] == pytest.approx(
-        0.5 * 0.2 + 0.5 * 0.5
-    )  # the confident half, and all
-
-
-def test_equally_right_answers_have_neither_skill_nor_auroc():
-    assert not {"skill", "discrimination"} & of_confidence([0.9, 0.8, 0.7], [1, 1, 1]).keys()
-
-
 # Errors, reasoning and safety
-
-
-def test_wrong_answers_are_counted_by_category():
-    found = numbers(evaluation(answers(1, 8), found=np.array([1.0] * 5 + [0.0] * 3)), "errors")
-    assert found == {"number": 7, "counts": "retrieval failure 3, reasoning failure 4"}
-    assert "errors" not in claims(evaluation(answers(3, 3)))
 
 
 def test_high_confidence_errors_are_wrong_and_sure_the_most_sure_first():
@@ -242,17 +179,6 @@ def test_high_confidence_errors_are_wrong_and_sure_the_most_sure_first():
     assert evaluation(correct, confidence=confidence).confident_errors.index.tolist() == [3, 0, 5]
     tied = evaluation(np.zeros(50), confidence=np.tile([0.9, 0.8], 25)).confident_errors
     assert tied.index.tolist() == [*range(0, 50, 2), *range(1, 50, 2)]
-
-
-def test_rates_are_said_with_what_they_are_at_most():
-    found = numbers(evaluation(answers(25, 50), **{"safety/dangerous": np.arange(50) == 0}), "dangerous")
-    assert found["at_most"] == pytest.approx(binomtest(1, 50, alternative="less").proportion_ci(0.95, "exact").high)
-
-
-def test_answers_that_cannot_be_checked_have_no_safety_score():
-    found = claims(evaluation(answers(1, 2)))
-    assert "no_safety" in found
-    assert "hallucination" not in found
 
 
 def test_the_accuracy_of_a_group_is_that_of_its_questions():

@@ -8,35 +8,24 @@ import numpy as np
 import pandas as pd
 import pytest
 import small
+from answers import small_answers
+from answers.small_answers import Fixed, cases_of, named, settings
 from application import assert_refused
 from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix
 
-from ragsweep.core.errors import DatasetError, NothingFoundError
+from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Dataset, FixedChunker, PageChunker
-from ragsweep.datasets.model.cases import Case, Option
+from ragsweep.datasets.model.cases import Option
 from ragsweep.retrieval import Encoder, Ingest, OpenAIEncoder, Ranker, Ranking, SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep.tasks.task import Record
 from ragsweep.testing import TaskContract
 from ragsweep_answers.answering import Answer, Answerer, Question, answer
 from ragsweep_answers.answering.question import AnswererError
-from ragsweep_answers.cases import CaseColumns, CasesDataset
-from ragsweep_answers.measuring.answer_explanation import explanation
-from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.answers_task import AnswersTask
 from ragsweep_answers.measuring.contexts import contexts, questions
 
 SPARSE = SparseRetriever(NO_STORE)
-COLUMNS = CaseColumns(
-    answer="correct_answer",
-    id="id",
-    case="clinical_case",
-    specialty="specialty",
-    difficulty="difficulty",
-    condition="condition",
-    option_conditions="option_conditions",
-    relevant="relevant_docs",
-)
+CONTROLS = settings(controls=["none", "judged", "placebo"])
 
 
 class Reader(Answerer):
@@ -47,8 +36,8 @@ class Reader(Answerer):
 
     def _answer(self, question: Question) -> Answer:
         text = " ".join(passage.text for passage in question.evidence).lower()
-        named = [option.letter for option in question.options if option.text.split()[-1].lower() in text]
-        return Answer(named[0], confidence=0.9, reasoning="It says so.") if named else Answer(None)
+        values = [option.letter for option in question.options if option.text.split()[-1].lower() in text]
+        return Answer(values[0], confidence=0.9, reasoning="It says so.") if values else Answer(None)
 
 
 @dataclass(frozen=True)
@@ -59,19 +48,6 @@ class Beside(Ranker):
 
     def rank(self, search, depth):
         return SPARSE.rank(search, depth)
-
-
-class Fixed(Answerer):
-    """Gives the same answers to the cases, whatever their evidence."""
-
-    has_confidence = True
-
-    def __init__(self, answers):
-        self.answers = answers
-
-    def answer(self, questions):
-        given = dict(zip((question for question, *_ in small.CASES), self.answers, strict=False))
-        return [given[each.question] for each in questions]
 
 
 class Returns(Answerer):
@@ -91,8 +67,7 @@ def arguments(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def files(arguments):
-    values = dict(each.partition("=")[::2] for each in arguments)
-    return CasesDataset("small", values["dataset.cases"], COLUMNS, values["dataset.documents"])
+    return cases_of(arguments)
 
 
 COPIES = 5  # of 8 cases: enough to measure calibration
@@ -111,27 +86,12 @@ def dataset(files):
     return Dataset.from_collection(files.load(), PageChunker())
 
 
-def settings(**changed):
-    usual = {
-        "collapse": "after_cutoff",
-        "relevance_level": 1,
-        "resamples": 200,
-        "bins": 10,
-        "confident": 0.8,
-        "unsure": 0.3,
-        "controls": ["none", "judged", "placebo"],
-    }
-    return AnswerSettings(**{**usual, **changed})
-
-
 def task(files, answerer, **changed):
-    given = {"evaluation": settings(), "k": 2, "seed": 0, "store": NO_STORE, **changed}
-    return AnswersTask(files, PageChunker(), given.pop("retriever", SparseRetriever(NO_STORE)), answerer, **given)
+    return small_answers.task(files, answerer, **{"evaluation": CONTROLS, **changed})
 
 
 def measured(files, answerer, **changed):
-    made = task(files, answerer, **changed)
-    return made.measure(made.load())
+    return small_answers.measured(files, answerer, **{"evaluation": CONTROLS, **changed})
 
 
 @pytest.mark.usefixtures("drawing")
@@ -145,7 +105,7 @@ class TestAnswersTask(TaskContract):
             "chunker": PageChunker(),
             "retriever": SparseRetriever(NO_STORE),
             "answerer": Reader(),
-            "evaluation": settings(),
+            "evaluation": CONTROLS,
             "k": 2,
             "seed": 0,
         }
@@ -181,13 +141,6 @@ def test_evidence_knows_all_pages_of_its_passages(files):
     assert not any(small.CASES[row][2] in pages[passage] for row, its in enumerate(placebo) for passage in its)
 
 
-def test_a_page_ends_with_a_line_break_in_the_evidence(files):
-    across = Dataset.from_collection(files.load(), FixedChunker(90, 0, "characters", across_pages=True))
-    assert any("\f" in text for text in across.texts)
-    asked = questions(across, [range(len(across.texts))] * len(across.cases))
-    assert [each.text for each in asked[0].evidence] == [text.replace("\f", "\n") for text in across.texts]
-
-
 def test_a_question_does_not_contain_its_correct_answer(dataset):
     asked = questions(dataset, contexts(dataset, "none", None, 1, 1))
     changed = tuple(replace(case, correct="ABC"["CAB".index(case.correct)]) for case in dataset.cases)
@@ -217,11 +170,11 @@ def test_values_are_those_of_scikit_learn(many):
 def test_no_answer_counts_as_wrong_and_is_said(files):
     correct = [case["correct_answer"] for case in small.cases()]
     found = measured(files, Fixed([Answer(None), Answer(None), *map(Answer, correct[2:])]))
-    named = {each.metric.name: each.value for each in found.measures}
+    values = named(found)
     assert found.values["accuracy"] == 6 / 8
-    assert named["no_answer/share"] == 2 / 8
-    assert named["no_answer/accuracy_as_first"] == 7 / 8  # of the two, A is correct in the second
-    assert named["no_answer/accuracy_as_chance"] == pytest.approx((6 + 2 / 3) / 8)
+    assert values["no_answer/share"] == 2 / 8
+    assert values["no_answer/accuracy_as_first"] == 7 / 8  # of the two, A is correct in the second
+    assert values["no_answer/accuracy_as_chance"] == pytest.approx((6 + 2 / 3) / 8)
     assert "2 of 8 questions have no answer that could be read" in " ".join(found.sections["Answers"])
     assert found.facts["error_analysis"]["by_type"]["no answer"] == 2
 
@@ -250,8 +203,8 @@ def test_answers_of_a_control_that_could_not_be_read_are_said(files):
 def test_what_a_server_says_of_responses_is_counted_and_said(files):
     given = [Answer("A"), *[Answer(None, causes=("cut_off",))] * 3, Answer("B", causes=("empty", "empty"))]
     found = measured(files, Fixed([*given, *[Answer("A")] * 3]))
-    named = {each.metric.name: each.value for each in found.measures if each.metric.name.startswith("responses/")}
-    assert named == {"responses/cut_off_share": 3 / 8, "responses/empty_share": 1 / 8}
+    values = {each.metric.name: each.value for each in found.measures if each.metric.name.startswith("responses/")}
+    assert values == {"responses/cut_off_share": 3 / 8, "responses/empty_share": 1 / 8}
     assert found.per_item["causes"].tolist() == ["", *["cut_off"] * 3, "empty", *[""] * 3]
     assert found.facts["overall_metrics"]["causes"] == {"cut_off": 3, "empty": 1}
     [said] = [each for each in found.sections["Answers"] if "cut off 3 (" in each]
@@ -269,19 +222,12 @@ def test_a_cause_that_does_not_exist_is_refused():
         answer(Returns([Answer(None, causes=("tired",))]), [question])
 
 
-def test_guessing_is_called_guessing(files):
-    found = measured(files, Fixed([Answer("A", 0.5)] * 8))
-    assert found.sections["Answers"][0].startswith(
-        "The answers are no better than guessing: .38 [.14, .69], chance .33"
-    )
-
-
 def test_the_controls_answer_the_same_questions_from_other_evidence(files):
     found = measured(files, Reader())
-    named = {each.metric.name: each.value for each in found.measures}
-    assert named["control/none"] == 0
-    assert named["control/placebo"] < named["control/retrieved"] == found.values["accuracy"]
-    assert named["control/judged"] == 4 / 8  # cases 2, 3, 6 and 7, by hand
+    values = named(found)
+    assert values["control/none"] == 0
+    assert values["control/placebo"] < values["control/retrieved"] == found.values["accuracy"]
+    assert values["control/judged"] == 4 / 8  # cases 2, 3, 6 and 7, by hand
     assert len(found.sections["Answers"]) >= 4
 
 
@@ -290,8 +236,8 @@ def test_answers_from_the_judged_pages_are_compared_where_there_are_any(files, t
     cases[3]["relevant_docs"] = []  # its answer was wrong with the judged page, too
     (tmp_path / "cases.json").write_text(json.dumps(cases))
     found = measured(replace(files, cases=str(tmp_path / "cases.json")), Reader())
-    named = {each.metric.name: each.value for each in found.measures}
-    assert named["control/judged"] == 4 / 7
+    values = named(found)
+    assert values["control/judged"] == 4 / 7
     [judged] = [each for each in found.sections["Answers"] if "with the judged pages" in each]
     assert judged.startswith("7 questions with a judged page: ")
 
@@ -299,8 +245,8 @@ def test_answers_from_the_judged_pages_are_compared_where_there_are_any(files, t
 def test_a_single_case_has_no_placebo(files, tmp_path):
     (tmp_path / "cases.json").write_text(json.dumps(small.cases()[:1]))
     single = replace(files, cases=str(tmp_path / "cases.json"))
-    named = {each.metric.name for each in measured(single, Reader()).measures}
-    assert {name for name in named if name.startswith("control/")} == {
+    values = {each.metric.name for each in measured(single, Reader()).measures}
+    assert {name for name in values if name.startswith("control/")} == {
         "control/retrieved",
         "control/none",
         "control/judged",
@@ -322,22 +268,6 @@ def test_an_answerer_without_confidence_is_not_calibrated(files):
     found = measured(files, answerer)
     assert [score.metric.name for score in found.scores] == ["accuracy"]
     assert found.sections["Confidence of the answers"] == ["Calibration is not measured: no confidence is stated."]
-
-
-def test_errors_add_up_to_the_wrong_answers(files):
-    found = measured(files, Reader())
-    analysis = found.facts["error_analysis"]
-    assert sum(analysis["by_type"].values()) == analysis["total_errors"] == found.facts["overall_metrics"]["incorrect"]
-    assert [*found.facts] == [
-        "overall_metrics",
-        "retrieval_metrics",
-        "reasoning_metrics",
-        "calibration_metrics",
-        "safety_metrics",
-        "error_analysis",
-        "timing_metrics",
-        "per_question_results",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -394,13 +324,6 @@ class Marked(Ingest):
 
     def index_texts(self, documents, passages):
         return [f"{each.text} indexed alone: {each.chunk_id}" for each in passages]
-
-
-def test_questions_that_get_no_passage_at_all_are_not_asked(files):
-    nothing, never = SparseRetriever(NO_STORE, score_threshold=99), Returns([])
-    with pytest.raises(NothingFoundError, match="score_threshold"):
-        measured(files, never, retriever=nothing)
-    assert measured(files, Reader(), retriever=nothing, evidence="judged").values["accuracy"] > 0  # needs no retrieval
 
 
 @pytest.mark.usefixtures("long_work")
@@ -483,15 +406,6 @@ def test_a_case_is_explained(sweep, shared_application, arguments):
     assert "fever.pdf#2 (relevant)" in process.stdout
 
 
-def test_an_answer_that_has_changed_is_not_explained_by_what_was_recorded():
-    case = Case("case-1", "", "Which test?", (Option("A", "a rapid test"), Option("B", "a scan")), "A")
-    table = pd.DataFrame({"query_id": ["case-1"], "answer": ["A"], "confidence": ["0.9000"], "error": [""]})
-    asked = Question("case-1", "", "Which test?", case.options)
-    text = "\n".join(explanation(Record("run", "id", table, {}), case, asked, Answer("B"), (), width=100))
-    assert "the run recorded another answer: A. What follows is of the answer now" in text
-    assert "confidence" not in text
-
-
 def test_a_run_of_answers_is_reproduced(sweep, shared_application, arguments):
     run = shared_application.children()[0]
     process = shared_application.script("reproduce", run.info.run_id, "--no-log", "--stored", *arguments[2:])
@@ -502,10 +416,3 @@ def test_a_run_of_answers_is_reproduced(sweep, shared_application, arguments):
 def test_a_dataset_without_cases_is_refused(application, tmp_path):
     process = application.run(*small.arguments(tmp_path / "small"), "task=answers")
     assert_refused(process, application, "small: has no multiple-choice cases to answer; choose another dataset")
-
-
-def test_a_bad_table_of_rules_is_refused(application, arguments, tmp_path):
-    rules = tmp_path / "rules.yaml"
-    rules.write_text("- kind: nonsense\n")
-    process = application.run(*arguments, f"+evaluation.dangerous.small={rules}")
-    assert_refused(process, application, f"{rules}, rule 1")

@@ -1,19 +1,16 @@
 """Multiple-choice cases in files, and the pages that answer them."""
 
 import csv
-import datetime
 import gzip
 import io
 import json
 
-import pyarrow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyarrow.parquet import write_table
 
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.datasets import Case, Dataset, Judgment, Option, PageChunker, Query
+from ragsweep.datasets import Case, Dataset, Judgment, Option, PageChunker
 from ragsweep_answers.cases import CaseColumns, CasesDataset
 
 IRON = {
@@ -72,17 +69,6 @@ def test_a_case_is_read_with_everything_that_is_known_of_it(load):
     assert load([IRON], ALL).cases == (case,)
 
 
-def test_what_is_null_or_blank_is_not_known(load):
-    nothing = {"clinical_case": "", "specialty": " ", "difficulty": None, "condition": "", "option_conditions": None}
-    case = Case("c1", "", "What does she need?", (Option("A", "Iron"), Option("B", "Rest"), Option("C", "Tea")), "A")
-    assert load([{**IRON, **nothing}], ALL).cases == (case,)
-
-
-def test_the_query_of_a_case_is_its_text_and_has_its_specialty_as_type(load):
-    query = Query("c1", "A tired woman in her sixth month.\nWhat does she need?", "Obstetrics")
-    assert load([IRON], ALL).queries == (query,)
-
-
 def test_the_pages_of_a_case_are_judged(load):
     collection = load([IRON], ALL, pages=["Anaemia", "Iron tablets"])
     assert collection.judgments == (Judgment("c1", "a.pdf#1", 1), Judgment("c1", "a.pdf#2", 1))
@@ -94,18 +80,9 @@ def test_pages_in_a_table_are_separated_by_semicolons(load):
     assert collection.judgments == (Judgment("1", "a.pdf#1", 1), Judgment("1", "a.pdf#2", 1))
 
 
-def test_without_documents_the_questions_remain(load):
-    collection = load([{**IRON, "relevant_docs": ["99"]}], ALL)
-    assert (collection.documents, collection.judgments, len(collection.cases)) == ((), (), 1)
-
-
 def test_cases_without_an_id_are_numbered_from_1(load):
     rows = '\n{"question": "What?", "options": ["x", "y"], "answer": "A"}\n\n'
     assert [case.query_id for case in load(rows * 2).cases] == ["1", "2"]
-
-
-def test_an_id_can_be_a_number(load):
-    assert load([{**HOT, "id": 7}], CaseColumns(id="id")).cases[0].query_id == "7"
 
 
 # Options and answers
@@ -141,11 +118,6 @@ def test_conditions_can_have_a_column_each(load):
     )
 
 
-def test_cases_can_have_from_2_to_26_options(load):
-    rows = [{**HOT, "options": [*ALPHABET[:count]], "answer": ALPHABET[count - 1]} for count in (2, 5, 26)]
-    assert [case.letters for case in load(rows).cases] == ["AB", "ABCDE", ALPHABET]
-
-
 @pytest.mark.parametrize(
     ("answer_is", "answer"),
     [
@@ -162,12 +134,6 @@ def test_cases_can_have_from_2_to_26_options(load):
 )
 def test_an_answer_is_a_letter_a_text_or_a_position(load, answer_is, answer):
     assert load([{**HOT, "answer": answer}], CaseColumns(answer_is=answer_is)).cases[0].correct == "B"
-
-
-def test_a_letter_is_not_taken_for_the_text_of_another_option(load):
-    groups = {**HOT, "options": ["B", "O", "AB"], "answer": "B"}  # which blood group?
-    correct = [load([groups], CaseColumns(answer_is=answer_is)).cases[0].correct for answer_is in ("letter", "text")]
-    assert correct == ["B", "A"]
 
 
 # Round trips
@@ -241,38 +207,21 @@ def test_a_missing_file_names_the_setting(tmp_path):
     ("content", "message"),
     [
         ("", r"cases\.json: contains no cases; expected at least one$"),
-        ("[]", r"cases\.json: contains no cases"),
         ("[\n{]", r"cases\.json, line 2: not JSON \(Expecting property name enclosed in double quotes, column 2\)"),
-        ("[NaN]", r"cases\.json: holds NaN"),
         ("[" * 2000, r"cases\.json: nested more than"),
         (f"{json.dumps(HOT)}\n{{", r"cases\.json, line 2: not JSON .*; expected an object on each line, or a list"),
-        (f"{json.dumps(HOT)}\n3", r"cases\.json, line 2: expected an object, found 3"),
         (b"{\xff", r"cases\.json: not UTF-8 \(line 1\); expected a JSON, CSV"),
-        ([HOT, 3], r"cases\.json, entry 2: expected an object, found 3"),
         (
             [without("answer")],
             r"entry 1: has no column 'answer'; found 'question', 'options'; .*dataset.columns.answer=COLUMN",
         ),
         ([{**HOT, "answer": None}], "entry 1: the field 'answer' is empty; expected the correct answer of each case"),
-        ([{**HOT, "answer": " "}], "entry 1: the field 'answer' is empty"),
         ([{**HOT, "answerable": False}], "the field 'answer' is \"B\"; expected none, as answerable is false"),
-        ([{**HOT, "answerable": "partly"}], "the field 'answerable' is \"partly\"; expected true or false"),
         ([{**HOT, "answer": "D"}], r'the answer "D" is not the letter of an option \(dataset\.columns\.answer_is=let'),
-        ([{**HOT, "answer": "Tea"}], r'the answer "Tea" is not the letter of an option'),
-        ([{**HOT, "answer": 1}], r"the answer 1 is not the letter of an option"),
-        ([{**HOT, "answer": {"a": 1}}], r"the answer an object is not the letter of an option"),
         ([{**HOT, "question": " "}], "entry 1: the question is blank"),
-        ([{**HOT, "question": 3}], "entry 1: the field 'question' is of type int; expected a string"),
         ([{**HOT, "question": "\ud83e"}], "entry 1: the field 'question' contains an invalid surrogate"),
-        ([{**HOT, "options": ["Tea", "\ud83e"]}], "entry 1: option B contains an invalid surrogate"),
-        ([{**HOT, "options": ["Tea"]}], r"expected 2 to 26 options with the letters A, B, C, \.\.\.; found 'A'"),
-        ([{**HOT, "options": None}], r"expected 2 to 26 options .*; found none"),
         ([{**HOT, "options": ["Tea", "", "Ice"]}], "expected 2 to 26 options .*; found 'AC'"),
-        ([{**HOT, "options": {"a": "Tea", "b": "Ice"}}], "expected 2 to 26 options .*; found 'ab'"),
         ([{**HOT, "options": ["x"] * 27}], r"the field 'options' is \[.*; expected texts by letter, or a list of at m"),
-        ([{**HOT, "options": 3}], "the field 'options' is 3; expected texts by letter, or a list of at most 26 texts"),
-        ([{**HOT, "options": "a, b"}], r"the field 'options': not JSON .*; expected texts by letter as JSON, or one c"),
-        ([{**HOT, "options": ["Tea", 3]}], "entry 1: the field 'options': 'B' is 3; expected a text"),
         ([{**HOT, "options": ["Tea", "Ice", " Tea"]}], "options A and C have the same text; expected different ones"),
         (
             [{**HOT, "options": ["B) Tea", "A) Ice"]}],
@@ -287,40 +236,19 @@ def test_a_bad_case_is_named_with_place_and_expectation(load, content, message):
 
 
 @pytest.mark.parametrize(
-    "options", [["A) Tea", "B) Ice"], ["B. burgdorferi", "A. baumannii", "Ice"], ["B. Tea", "B: Ice"]]
-)
-def test_options_may_begin_with_letters_of_their_own(load, options):
-    assert [option.text for option in load([{**HOT, "options": options}]).cases[0].options] == options
-
-
-@pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"id": None}, "entry 1: the field 'id' is of type NoneType; expected a string"),
-        ({"id": " "}, "entry 1: the field 'id' is blank"),
-        ({"id": True}, "entry 1: the field 'id' is of type bool"),
         ({"id": "a\nb"}, "entry 1: the field 'id' contains a control character or a line end"),
         ({"specialty": "a\nb"}, r"entry 1: the specialty 'a\\nb' contains a control character or a line end"),
-        ({"difficulty": 3}, "entry 1: the field 'difficulty' is of type int"),
         ({"option_conditions": {"D": "thirst"}}, "entry 1: 'D' has a condition, but is not the letter of an option"),
-        ({"option_conditions": ["\ud83e"]}, r"the condition of an option '\\ud83e' contains an invalid surrogate"),
         ({"relevant_docs": ["9"]}, r"entry 1: page '9' is not in the documents \(a\.pdf has pages 1 to 2\)"),
-        (
-            {"relevant_docs": [[2]]},
-            r"""the field 'relevant_docs' is .*; expected a list like""",
-        ),
         ({"relevant_docs": [2.5]}, r"""the field 'relevant_docs' is \[2\.5\]; expected a list like"""),
-        ({"relevant_docs": {"2": "high"}}, "the field 'relevant_docs', key '2': the grade is \"high\"; expected a wh"),
     ],
 )
 def test_a_bad_value_of_a_named_column_is_refused(load, changed, message):
     with pytest.raises(DatasetError, match=message):
         load([{**IRON, **changed}], ALL, pages=["one", "two"])
-
-
-def test_an_id_occurs_once(load):
-    with pytest.raises(DatasetError, match=r"line 3: the id 'a' is in the file twice, first in .*json, line 1 \("):
-        load(as_lines([{**HOT, "id": each} for each in ("a", "b", "a")]), CaseColumns(id="id"))
 
 
 @pytest.mark.parametrize(
@@ -329,33 +257,6 @@ def test_an_id_occurs_once(load):
 def test_a_position_is_that_of_an_option(load, first, answer):
     with pytest.raises(ConfigError, match=rf"is not a position from {first} to {first + 2} \(dataset\.columns\.answer"):
         load([{**HOT, "answer": answer}], CaseColumns(answer_is=f"position_from_{first}"))
-
-
-def test_an_answer_that_json_lacks_is_refused(tmp_path):
-    table = pyarrow.table({"question": ["q"], "a": ["x"], "b": ["y"], "answer": [datetime.date(2020, 1, 1)]})
-    write_table(table, tmp_path / "cases.parquet")
-    with pytest.raises(ConfigError, match=r'row 1: the answer "2020-01-01" is not the letter of an option'):
-        CasesDataset("small", str(tmp_path / "cases.parquet"), CaseColumns(options=["a", "b"])).load()
-
-
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ("question,a,b,answer\n\nWho?,x,y,C\n", r'cases\.csv, line 3: the answer "C" is not the letter of an option'),
-        ("question,a,b,answer\nWho?,x,y,\n", r"cases\.csv, line 2: the field 'answer' is empty"),
-    ],
-)
-def test_a_bad_table_is_named_with_line_and_expectation(load, table, message):
-    with pytest.raises((DatasetError, ConfigError), match=message):
-        load(table, CaseColumns(options=["a", "b"]), name="cases.csv")
-
-
-@pytest.mark.parametrize("options", [3, "", [""], [1], ["a"] * 27, None])
-def test_options_are_named_by_columns(options):
-    with pytest.raises(
-        ConfigError, match=r"dataset\.columns\.options: found .*, expected the name of a column, or a l"
-    ):
-        CaseColumns(options=options)
 
 
 ODD = st.sampled_from(["", " ", "A", "b", "Tea", "\ud83e", "a\nb", 0, 7, 1e300, True, None, [], {}, ["1"], [[]], [{}]])
@@ -387,18 +288,6 @@ def test_a_case_may_have_no_answer(load, answer):
     found = load([{**HOT, "answerable": True}, {**NONE, **answer}])
     assert [case.correct for case in found.cases] == ["B", None]
     assert [query.answerable for query in found.queries] == [True, False]
-
-
-def test_a_case_without_an_answer_is_a_cell_of_a_table(load):
-    columns = CaseColumns(options=["a", "b"])
-    text = "question,a,b,answer,answerable\nWho?,x,y,A,\nWhen?,x,y,,False\n"
-    assert [case.correct for case in load(text, columns, name="cases.csv").cases] == ["A", None]
-
-
-def test_a_case_without_an_answer_names_no_page(load):
-    rows = [{**HOT, "pages": ["1"]}, {**NONE, "pages": ["1"]}]
-    with pytest.raises(DatasetError, match=r"entry 2: the field 'pages' is .*; expected none, as answerable is false"):
-        load(rows, CaseColumns(relevant="pages"), pages=["Tea is hot."])
 
 
 def test_whether_a_case_has_an_answer_is_part_of_its_digest(load):

@@ -92,31 +92,11 @@ def test_your_own_cases_and_pages_are_read(tmp_path, write_pdf):
     assert [judgment.unit for judgment in collection.judgments] == ["a.pdf#1", "a.pdf#2"]
 
 
-def test_the_bundled_cases_name_pages_of_the_bundled_manual(manual):
-    collection = loaded("clinical_cases")
-    assert collection.documents == manual.documents
-    assert {judgment.query_id for judgment in collection.judgments} == {case.query_id for case in collection.cases}
-    assert all(len(case.conditions) == len(case.options) == 4 for case in collection.cases)
-
-
 # Ranking
-
-
-def test_pages_are_ranked_for_the_texts_of_cases(application):
-    process = application.run("dataset=clinical_cases", "retriever=sparse", "k=3")
-    assert process.returncode == 0, process.stderr
-    [run] = application.runs()
-    assert 0.25 < run.data.metrics["recall"] < 1
 
 
 def test_questions_without_documents_cannot_be_ranked(application, tmp_path):
     (tmp_path / "test.jsonl").write_text(json.dumps(MEDQA))
     arguments = ["dataset=medqa", f"dataset.cases={tmp_path}/test.jsonl", "retriever=sparse"]
     expected = "medqa: has no documents, so no ranking can be measured; use task=answers"
-    assert_refused(application.run(*arguments), application, expected)
-
-
-def test_questions_without_judged_pages_cannot_be_ranked(application):
-    arguments = ["dataset=clinical_cases", "dataset.columns.relevant=null", "retriever=sparse"]
-    expected = "clinical_cases: has no judgments, so no ranking can be measured; use task=answers"
     assert_refused(application.run(*arguments), application, expected)

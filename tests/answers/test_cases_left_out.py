@@ -109,41 +109,12 @@ def test_ids_select_questions(tmp_path):
         assert collection.left_out.of_all(2) == "2 of 3 questions"
 
 
-@pytest.mark.parametrize(
-    ("ids", "said"), [(["11", "44"], "1 of 2 ids is not in medmcqa: '44'"), ([], "found "), (3, "found 3")]
-)
-def test_ids_that_select_nothing_known_are_refused(tmp_path, ids, said):
-    with pytest.raises((DatasetError, ConfigError)) as refused:
-        cases(tmp_path, THREE, ids=ids).load()
-    assert "dataset.ids: " in str(refused.value)
-    assert said in str(refused.value)
-
-
 def test_the_defaults_change_no_setting_and_no_digest(tmp_path):
     unused = {"group", "ids", "on_error", "qrels"}
     assert {*cases(tmp_path, THREE).without_effect} >= unused
     assert {*cases(tmp_path, THREE, ids=["11"]).without_effect} & unused == unused - {"ids"}
     everything = cases(tmp_path, THREE, ids=["11", "22", "33"]).load()
     assert everything.digest == cases(tmp_path, THREE).load().digest
-
-
-def test_faulty_cases_are_selected_by_their_ids_too(tmp_path):
-    rows = [case(number, same=number > 2) for number in range(1, 6)] + [{**case(6), "id": " "}]
-    assert len(cases(tmp_path, rows, ids=["c1", "c2"]).load().cases) == 2
-    with pytest.raises(DatasetError, match="line 3: options A and B"):
-        cases(tmp_path, rows, ids=["c1", "c3"]).load()
-    left_out = cases(tmp_path, rows, ids=["c1", "c3"], on_error="skip").load().left_out
-    assert [each.name for each in left_out.faulty] == ["c3"]
-    assert {*left_out.unselected} == {"c2", "c4", "c5", None}
-    assert left_out.of_all(1) == "1 of 6 questions"
-
-
-def test_an_id_without_a_question_may_be_that_of_a_row_whose_id_cannot_be_read(tmp_path):
-    rows = [case(1), {**case(2), "id": " "}, case(3)]
-    with pytest.raises(DatasetError, match="line 2: the field 'id' is blank"):
-        cases(tmp_path, rows, ids=["c1", "c2"]).load()
-    with pytest.raises(DatasetError, match="2 of 3 ids are not in medmcqa: 'c2', 'c4'"):
-        cases(tmp_path, rows, ids=["c1", "c2", "c4"]).load()
 
 
 def test_an_accuracy_says_of_how_many_questions_it_is(tmp_path, capsys):
@@ -161,25 +132,6 @@ def test_an_accuracy_says_of_how_many_questions_it_is(tmp_path, capsys):
 
 
 QUESTIONS = [Question(name, "", "Which?", (Option("A", "yes"), Option("B", "no"))) for name in ("q1", "q2")]
-
-
-def test_recorded_answers_may_be_a_json_list_or_parquet(tmp_path):
-    import pandas as pd
-
-    rows = [{"id": "q1", "answer": "B"}, {"id": "q2", "answer": "A"}]
-    pd.DataFrame(rows).to_parquet(tmp_path / "a.parquet")
-    for path in (written(tmp_path, "a.json", json.dumps(rows, indent=1)), str(tmp_path / "a.parquet")):
-        assert [each.letter for each in RecordedAnswerer(path).answer(QUESTIONS)] == ["B", "A"]
-
-
-def test_answers_that_fit_no_question_can_be_left_out(tmp_path, capsys):
-    rows = [{"id": "q1", "answer": "B"}, {"id": "q2", "answer": "Z"}, {"id": "q9", "answer": "A"}]
-    path = written(tmp_path, "a.json", json.dumps(rows))
-    with pytest.raises(DatasetError, match=r"2 of 3 answers cannot be used: .*answerer\.on_error=skip leaves them out"):
-        RecordedAnswerer(path).answer(QUESTIONS)
-    answers = RecordedAnswerer(path, on_error="skip").answer(QUESTIONS)
-    assert [each.letter for each in answers] == ["B", None]
-    assert "answers left out by answerer.on_error=skip: 2" in capsys.readouterr().err
 
 
 def test_answers_to_questions_that_the_dataset_leaves_out_are_left_out_and_counted(tmp_path, capsys):

@@ -9,7 +9,6 @@ from ragsweep_answers.measuring.measures.calibration import auroc_of, brier_skil
 from ragsweep_answers.measuring.measures.confidence import (
     AUROC,
     KNOWN_BRIER,
-    KNOWN_ECE,
     MEASURES,
     SKILL,
     confidence_summary,
@@ -62,32 +61,6 @@ def test_intervals_are_percentiles_over_resamples_of_all_questions():
     low, high = np.quantile(values, [0.025, 0.975], axis=0)
     expected = [pytest.approx(each, rel=1e-9) for each in zip(low, high, strict=True)]
     assert [found.estimates[metric][1:] for metric in (KNOWN_BRIER, AUROC, SKILL)] == expected
-
-
-def test_a_resample_without_a_confidence_does_not_widen_an_interval():
-    found = known([0.9, NAN, NAN, NAN], [1, 0, 0, 0])  # a third of the resamples has none
-    assert found.estimates[KNOWN_BRIER] == pytest.approx((0.01, 0.01, 0.01))
-    assert found.estimates[KNOWN_ECE] == pytest.approx((0.1, 0.1, 0.1))
-
-
-def test_there_is_neither_skill_nor_auroc_where_all_answers_are_correct():
-    found = known([0.9, 0.8], [1, 1])
-    assert found.of_wrong is None
-    assert not {AUROC, SKILL} & {each.metric for each in found.measures}
-
-
-def test_nothing_is_known_without_a_confidence():
-    assert known([NAN, NAN], [1, 0]) is None
-
-
-def test_every_measure_and_fact_has_a_name_and_a_number():
-    summary = known(*answers(50, 2))
-    assert tuple(each.metric for each in summary.measures) == MEASURES
-    facts = summary.facts
-    assert facts["answers_with_confidence"] == 50
-    assert facts["brier_parts"].keys() == {"reliability", "resolution", "uncertainty", "within_bins"}
-    assert facts["auroc_low"] < {each.metric.name: each.value for each in summary.measures}["confidence/auroc"]
-    assert sum(facts["calibration_curve"]["count"]) == 50
 
 
 def interval(statistic, n):

@@ -26,20 +26,6 @@ def test_auroc_equals_scikit_learn_with_ties_and_weights(case):
         assert auroc_of(confidence, correct)(times / times.sum()) == pytest.approx(expected, abs=1e-12)
 
 
-def test_auroc_is_the_share_of_pairs_in_the_right_order():
-    confidence, correct = np.array([0.9, 0.5, 0.5, 0.1]), np.array([1.0, 1, 0, 0])
-    assert auroc_of(confidence, correct)(np.full(4, 0.25)) == (1 + 1 + 0.5 + 1) / 4
-
-
-@pytest.mark.parametrize("same", [0.0, 1.0])
-def test_there_is_no_auroc_where_all_answers_are_equally_right(same):
-    assert auroc_of(np.array([0.2, 0.7]), np.full(2, same)) is None
-
-
-def test_the_auroc_of_a_resample_of_equally_right_answers_is_that_of_no_knowledge():
-    assert auroc_of(np.array([0.2, 0.7, 0.9]), np.array([1.0, 1, 0]))(np.array([0.7, 0.3, 0])) == 0.5
-
-
 # Coverage
 
 
@@ -55,11 +41,6 @@ def test_accuracy_over_coverage_equals_a_loop(case, data):
         expected.append((1, (correct * answered).mean()))
     curve = accuracy_over_coverage(confidence, correct, answered)
     assert np.transpose(curve) == pytest.approx(np.array(expected))
-
-
-def test_answers_of_the_same_confidence_are_withheld_together():
-    curve = accuracy_over_coverage(np.array([0.9, 0.5, 0.5]), np.array([1.0, 1, 0]), np.ones(3, bool))
-    assert (curve.coverage.tolist(), curve.accuracy.tolist()) == ([1 / 3, 1], [1, 2 / 3])
 
 
 def test_questions_without_an_answer_are_withheld_first_and_are_wrong_at_full_coverage():

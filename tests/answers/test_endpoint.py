@@ -118,13 +118,6 @@ def once(reply, then=None):
 # What an endpoint that behaves is asked, and what becomes of its answers
 
 
-def test_answers_come_in_the_order_of_the_questions(server, answerer):
-    server.reply = lambda prompt, times: replace(
-        answer("AB"[int(prompt[17]) % 2]), after_s=0.01 * (9 - int(prompt[17]))
-    )
-    assert letters(answerer.answer(questions(10))) == list("ABABABABAB")
-
-
 def test_an_answer_has_its_confidence_its_cost_and_its_exchange(server, answerer):
     server.reply = lambda prompt, times: replace(answer("A"), after_s=0.2)
     [found] = answerer.answer(questions(1))
@@ -133,14 +126,6 @@ def test_an_answer_has_its_confidence_its_cost_and_its_exchange(server, answerer
     [exchange] = found.exchanges
     assert exchange.prompt == "Is this question 0?"
     assert json.loads(exchange.response)["answer"] == "A"
-
-
-@pytest.mark.parametrize("first", [None, "prose"])
-def test_the_reasoning_method_gets_the_validated_fields(server, answerer, first):
-    sloppy = completion('\n[{"Answer":"B", "confidence":1, "note":0, "steps":[], "cited":[]}] ')
-    server.reply = lambda prompt, times: completion(first) if first and "JSON" not in prompt else sloppy
-    [found] = answerer.answer(questions(1))
-    assert found.exchanges[0].response == '{"steps":[],"cited":[],"answer":"B","confidence":1}'
 
 
 def test_the_request_asks_for_json_of_the_fields_of_an_answer(server, answerer):
@@ -203,12 +188,6 @@ def test_another_endpoint_is_asked_although_this_one_has_answered(answerer):
         assert len(other.requests) == 1
 
 
-def test_a_text_without_structure_is_left_to_the_reasoning_method(server, answerer):
-    server.reply = lambda prompt, times: completion("A")
-    [found] = with_settings(answerer, structured=False).answer(questions(1))
-    assert (found.letter, found.confidence) == ("A", None)
-
-
 def test_no_more_requests_are_open_at_once_than_the_setting_says(server, answerer):
     server.reply = lambda prompt, times: replace(answer(), after_s=0.1)
     with_settings(answerer, concurrency=3).answer(questions(12))
@@ -233,12 +212,6 @@ def test_a_refusal_is_no_answer_and_is_not_asked_again(server, answerer, reply):
         [found] = answerer.answer(questions(1))
         assert (found.letter, found.exchanges[0].response) == (None, "")
     assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize("letter", ["Z", "", "AB", "b", "no"])
-def test_a_letter_that_is_no_option_is_no_answer(server, answerer, letter):
-    server.reply = lambda prompt, times: answer(letter)
-    assert letters(answerer.answer(questions(1))) == [None]
 
 
 MALFORMED = {
@@ -283,14 +256,6 @@ def test_an_answer_in_words_counts_where_its_correction_has_no_text(server, answ
     [found] = with_settings(answerer, reasoning=DirectReasoning()).answer(questions(1))
     assert (found.letter, found.causes, found.tokens_in) == ("B", (), 2 * TOKENS_IN)
     assert len(server.requests) == len(found.exchanges) == 2
-
-
-@pytest.mark.parametrize("change", [{"confidence": 90}, {"confidence": "0.9"}, {"sure": True}, {"cited": ["1"]}])
-def test_an_answer_with_another_bad_field_is_read_and_not_asked_for_again(server, answerer, change):
-    fields = {"answer": "B", "confidence": 0.9, "steps": [], "cited": []} | change
-    server.reply = lambda prompt, times: completion(json.dumps(fields))
-    [found] = answerer.answer(questions(1))
-    assert (found.letter, len(server.requests)) == ("B", 1)
 
 
 @pytest.mark.parametrize(
@@ -374,13 +339,6 @@ def test_a_failure_that_cannot_pass_is_not_tried_again_and_stops_the_others(serv
 def test_what_came_in_place_of_a_completion_is_an_error(server, answerer, body, said):
     server.reply = lambda prompt, times: Reply(body.encode())
     assert f"{server.url}: {said}" in failure(answerer)
-
-
-def test_the_words_of_a_server_about_a_key_are_shown_if_they_repeat_no_part_of_it(server, answerer):
-    server.reply = lambda prompt, times: problem(403, "Country not supported")
-    assert "may not do this: Country not supported" in failure(answerer)
-    server.reply = lambda prompt, times: problem(403, f"No rights for ...{KEY[-4:]}")
-    assert "No rights" not in failure(answerer)
 
 
 def test_a_redirect_is_not_followed(server, answerer):
@@ -697,13 +655,11 @@ def test_settings_that_change_a_response_ask_again(server, answerer, setting, va
         ("headers", {"X-Title": f"of {KEY}"}, "headers: contains the key in OPENAI_API_KEY"),
         ("headers", {"X-Title": "a\r\nHost: b"}, "headers.X-Title: contains a character"),
         ("headers", {"Host": "example.org"}, "headers: 'Host' is not the name"),
-        ("headers", {"X: Y": "z"}, "headers: 'X: Y' is not the name"),
         ("headers_env", {"api-key": "gsk_0123456789"}, "headers_env.api-key: expected the name of an environment"),
         ("query", {"api-key": "gsk_0123456789"}, "query: api-key may be a key"),
         ("query", {"v": "sk-0123456789abcdefgh"}, "query: v may be a key"),
         ("query", {"v": KEY}, "query: contains the key in OPENAI_API_KEY"),
         ("extra_body", {"temperature": 1}, "extra_body: temperature belongs to language_model.temperature"),
-        ("extra_body", {"stream": True}, "extra_body: stream belongs to this request"),
         ("extra_body", {"source": [{"api_key": "gsk_0123456789"}]}, "extra_body: api_key may be a key"),
         ("extra_body", {"user": KEY}, "extra_body: contains the key in OPENAI_API_KEY"),
         ("extra_body", {"tools": [{"url": "https://u:gsk_0@h/v1"}]}, "extra_body: url may be a key"),
@@ -915,3 +871,10 @@ def test_no_header_of_the_environment_is_sent(server, answerer, monkeypatch):
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Secret: secret")
     answerer.answer(questions(1))
     assert "secret" not in str(dict(server.headers))
+
+
+def test_the_words_of_a_server_about_a_key_are_shown_if_they_repeat_no_part_of_it(server, answerer):
+    server.reply = lambda prompt, times: problem(403, "Country not supported")
+    assert "may not do this: Country not supported" in failure(answerer)
+    server.reply = lambda prompt, times: problem(403, f"No rights for ...{KEY[-4:]}")
+    assert "No rights" not in failure(answerer)

@@ -9,13 +9,9 @@ from outcomes import SETTINGS, decided, of_scores
 
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets import Option, PageChunker
-from ragsweep.replay.gating import Gate, Verdict
 from ragsweep.report.claims import claims_of
-from ragsweep.report.report_charts import report_charts
 from ragsweep.retrieval import SparseRetriever
-from ragsweep.statistics import against_baseline
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep.sweeps import Sweep
 from ragsweep.tasks.repeating import joined
 from ragsweep.testing import TaskContract
 from ragsweep_answers.answering import Answer, Answerer
@@ -69,13 +65,6 @@ KNOWN = ["A .9", "A .5", "B .6", "C .2", "- -", "A -"]
 OTHERS = ["A .5", "B .2", "- -", "C -"]
 
 
-def test_every_answer_to_a_case_without_one_is_a_false_answer(measured):
-    values = measured(KNOWN, OTHERS).values
-    assert values["accuracy"] == 3 / 6  # of the cases with an answer alone
-    assert (values["false_answer_rate"], values["answered_rate"]) == (3 / 4, 5 / 6)
-    assert values["right_or_abstain"] == pytest.approx(np.sqrt(3 / 6 * 1 / 4))
-
-
 def by_loop(known, others, threshold):
     """The rates of a threshold, one question at a time; an answer without a confidence has that of 0."""
 
@@ -107,26 +96,6 @@ def test_the_curve_and_the_area_are_the_same_at_every_threshold(measured):
     assert curve.equals(strict.tables["false_answers.csv"])
     for row in curve.to_dict("records"):
         assert by_loop(KNOWN, OTHERS, row.pop("confidence_threshold")) == pytest.approx(row)
-
-
-def test_the_area_counts_pairs_in_order_and_half_of_the_ties(measured):
-    """6 x 4 pairs: .9 wins 4; .5 wins 3 and ties 1; the one without a confidence ties 1 and wins against no answer."""
-    assert measured(KNOWN, OTHERS).values["false_answer_auc"] == pytest.approx((4 + 3.5 + 1.5) / 24)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_area_is_that_of_scikit_learn_where_every_answer_is_right(measured, seed):
-    metrics = pytest.importorskip("sklearn.metrics")
-    rng = np.random.default_rng(seed)
-    known, others = rng.integers(2, 11, 20) / 10, rng.integers(0, 9, 15) / 10
-    found = measured([f"A {sure}" for sure in known], [f"B {sure}" for sure in others])
-    expected = metrics.roc_auc_score([1] * 20 + [0] * 15, [*known, *others])
-    assert found.values["false_answer_auc"] == pytest.approx(expected)
-
-
-def test_neither_always_nor_never_answering_is_a_balance(measured):
-    always, never = measured(["A .9"] * 4, ["A .9"] * 4), measured(["- -"] * 4, ["- -"] * 4)
-    assert always.values["right_or_abstain"] == never.values["right_or_abstain"] == 0
 
 
 MANY = [f"{'AAB'[place % 3]} {(place % 10) / 10} {place}" for place in range(60)]
@@ -172,17 +141,6 @@ def test_cases_without_an_answer_alone_are_refused(measured):
         measured([], OTHERS)
 
 
-@pytest.mark.usefixtures("drawing")
-def test_the_chart_shows_the_curve_over_confidence(measured):
-    draw, *given = measured(KNOWN, OTHERS).charts
-    drawing = dict(draw(*given))["false_answers.png"]
-    [axes] = drawing.axes
-    curve = measured(KNOWN, OTHERS).tables["false_answers.csv"]
-    [line] = [each for each in axes.lines if each.get_label().startswith("thresholds")]
-    assert line.get_xdata()[1:-1].tolist() == curve["false_answer_rate"].tolist()
-    assert line.get_ydata()[1:-1].tolist() == curve["accuracy"].tolist()
-
-
 def run(name, measurement):
     """The run of a measurement in a sweep that accuracy decides (called `f1` here)."""
     about = {score.metric.name: score for score in measurement.scores}
@@ -223,46 +181,6 @@ def test_a_certified_confidence_is_promised_in_the_words_of_answers(measured):
     assert f"Below a confidence of {found.certificate.threshold} give no answer: at most 5 %" in claim.sentence
     strict = measured(SURE, UNSURE, confidence_threshold=found.certificate.threshold).values
     assert (strict["false_answer_rate"], strict["accuracy"]) == (0, 0.6)
-
-
-def test_answers_without_a_confidence_have_no_threshold_that_lets_them_pass(measured):
-    """They are answers all the same: that no threshold is needed would be false."""
-    promise = replace(SETTINGS, target={"false_answer_rate": 0.05})
-    found = decided(run("model", measured(["A -"] * 20, ["A -"] * 60)), settings=promise).threshold
-    assert found.certificate.threshold > 0
-    assert found.kept == 0
-
-
-@pytest.mark.parametrize(
-    ("name", "known", "others", "verdicts"),
-    [
-        ("always", "A .9", "A .9", {"false_answer_rate": 1}),
-        ("never", "- -", "- -", {"f1": 1}),
-        ("same", "A .9", "- -", {}),
-    ],
-)
-def test_neither_always_nor_never_passes_both_gates(measured, name, known, others, verdicts):
-    candidate, baseline = (
-        run(each, measured(*both))
-        for each, both in ((name, ([known] * 60, [others] * 60)), ("baseline", (["A .9"] * 60, ["- -"] * 60)))
-    )
-    sweep = Sweep([candidate, baseline], {})
-    for metric in ("f1", "false_answer_rate"):
-        gains = sweep.sign(metric) * (candidate.values(metric) - baseline.values(metric))
-        gate = Gate(metric, 0.1, sweep, against_baseline(gains, 0.1, 1.0, resamples=1000))
-        assert gate.verdict == Verdict(verdicts.get(metric, 0))
-
-
-@pytest.mark.usefixtures("drawing")
-def test_the_report_draws_what_each_lowest_confidence_leaves(measured):
-    decision = decided(run("one", measured(KNOWN, OTHERS)), run("two", measured(KNOWN, OTHERS)))
-    [axes] = dict(report_charts(decision))["lowest_score.svg"].axes
-    of_curves = {line.get_label(): line for line in axes.lines}
-    assert axes.get_xlabel() == "lowest confidence"
-    for threshold, share in zip(*of_curves["without an answer: get an answer"].get_data(), strict=True):
-        assert share == pytest.approx(by_loop(KNOWN, OTHERS, threshold)["false_answer_rate"])
-    for threshold, share in zip(*of_curves["with an answer: get the right answer"].get_data(), strict=True):
-        assert share == pytest.approx(by_loop(KNOWN, OTHERS, threshold)["accuracy"])
 
 
 @pytest.mark.usefixtures("drawing")
@@ -325,3 +243,13 @@ def test_abstaining_in_words_is_no_answer(text):
 def test_an_option_that_says_none_of_them_is_an_answer():
     options = [Option("A", "iron"), Option("B", "rest"), Option("C", "None of the above")]
     assert read_letter("None of the above.", options) == read_letter("C", options) == "C"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_area_is_that_of_scikit_learn_where_every_answer_is_right(measured, seed):
+    metrics = pytest.importorskip("sklearn.metrics")
+    rng = np.random.default_rng(seed)
+    known, others = rng.integers(2, 11, 20) / 10, rng.integers(0, 9, 15) / 10
+    found = measured([f"A {sure}" for sure in known], [f"B {sure}" for sure in others])
+    expected = metrics.roc_auc_score([1] * 20 + [0] * 15, [*known, *others])
+    assert found.values["false_answer_auc"] == pytest.approx(expected)

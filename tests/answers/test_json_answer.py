@@ -39,11 +39,6 @@ def test_an_object_may_stand_in_a_code_block_or_after_thoughts(around):
     assert (found.answer, found.lost) == ("B", ("confidence",))
 
 
-@pytest.mark.parametrize("around", ["{}\nNo, A.", "Answer: A\n{}", "```json\n{}\n```\nNo, A."])
-def test_an_object_beside_other_statements_is_read_as_text(around):
-    assert read_json_answer(around.format('{"answer": "B"}')) is None
-
-
 def test_confidences_are_divided_by_their_scale_unless_they_have_a_percent_sign():
     texts = [json.dumps({"answer": "B", "confidence": value}) for value in (7, "7", "70%", 11)]
     assert [read_json_answer(text, scale=10).confidence for text in texts] == [0.7, 0.7, 0.7, None]
@@ -98,19 +93,6 @@ def test_the_schema_asks_for_every_field_in_its_type():
 
 
 OBJECT = '{"answer": "B", "confidence": 0.7}'
-THOUGHTS = {  # what precedes the object, and what follows
-    "with both marks": ("<think>\nIs it A?\n</think>\n\n", ""),
-    "without the start": ("Is it A? No.\n</think>\n", ""),
-    "none": ("", ""),
-}
-
-
-@pytest.mark.parametrize(("before", "after"), THOUGHTS.values(), ids=THOUGHTS)
-def test_every_reader_leaves_out_the_same_thoughts(before, after):
-    text = f"{before}{OBJECT}{after}"
-    assert without_thoughts(text) == OBJECT
-    assert spoken(text).strip() == OBJECT
-    assert read_json_answer(text).answer == "B"
 
 
 @pytest.mark.parametrize(

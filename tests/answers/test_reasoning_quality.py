@@ -29,11 +29,6 @@ def test_completeness_is_the_share_of_the_five_steps_that_are_named(reasoning, e
     assert completeness(Answer("B", reasoning=reasoning)) == expected
 
 
-@pytest.mark.parametrize("reasoning", ["", " \n"])
-def test_no_reasoning_is_not_a_complete_one(reasoning):
-    assert np.isnan(completeness(Answer("B", reasoning=reasoning)))
-
-
 @pytest.mark.parametrize(
     ("cited", "units", "expected"),
     [

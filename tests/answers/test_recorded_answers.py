@@ -65,14 +65,10 @@ CSV = "id,answer\nq1,B\n2,A\n"
         (ROWS, "answers.jsonl"),
         (ROWS, "answers.jsonl.gz"),
         (CSV, "answers.csv"),
-        (CSV, "answers.CSV"),
         (CSV, "answers.csv.gz"),
-        (CSV.replace("\n", "\r\n"), "answers.csv"),
         ("\ufeff" + CSV, "answers.csv"),
         ("answer,note,id\nB,x,q1\n\nA,,2\n", "answers.csv"),
-        ("\n" + CSV, "answers.csv"),
         (json.dumps(ROWS, indent=1), "answers.jsonl"),
-        ([{**row, "loss": float("nan")} for row in ROWS], "answers.jsonl"),
         ([{"id": 2, "answer": "A", "exchanges": [{"prompt": "?"}]}, {"id": " q1 ", "answer": "B"}], "answers.jsonl"),
     ],
 )
@@ -93,14 +89,11 @@ def test_ids_are_the_same_in_any_normal_form(file, forms):
         ("B", "B"),
         (" b ", "B"),
         ("Typhoid fever", "B"),
-        ("typhoid fever.", "B"),
         ("(B) Typhoid fever", "B"),
         (None, None),
         ("", None),
         ("The answer is (B).", None),
-        ("I cannot tell", None),
         ("A or B", None),
-        ("?", None),
     ],
 )
 def test_an_answer_is_a_letter_or_the_text_of_an_option(first, answer, letter):
@@ -167,15 +160,10 @@ def test_a_response_is_read_where_there_is_no_answer(first):
     [
         ("Confidence: 85%", "unit", 0.85),
         ("**Confidence:** 0.85", "unit", 0.85),
-        ("Confidence: .9", "unit", 0.9),
         ("Confidence: 85", "percent", 0.85),
         ("Confidence: 8.5", "ten", 0.85),
         ("Confidence: 85", "unit", None),  # no scale is guessed
         ("Confidence: high", "unit", None),
-        ("Confidence: 8/10", "unit", None),
-        ("Confidence: -0.5", "unit", None),
-        ("Confidence: 80-90%", "unit", None),
-        ("I am 85% sure", "unit", None),
         ("95% confidence interval: 0.2", "unit", None),
     ],
 )
@@ -192,11 +180,6 @@ def test_the_confidence_is_the_probability_of_the_answer_unless_it_is_stated(fir
     assert first(answer="A", probabilities=[0.25, 0.5, 0.25]).confidence == 0.25
     assert first(answer="A", probabilities=[0.25, 0.5, 0.25], confidence=0.9).confidence == 0.9
     assert first(answer=None, probabilities=[0.25, 0.5, 0.25]).confidence is None
-
-
-def test_rounded_probabilities_add_up_to_one(first):
-    given = first(probabilities=[0.33, 0.33, 0.33]).probabilities
-    assert sum(given) == pytest.approx(1, abs=1e-12)
 
 
 def test_everything_else_is_kept(first):
@@ -249,21 +232,10 @@ def test_options_in_the_order_of_the_dataset_are_those_that_were_shown(answers):
         answers(table.replace("Malaria; Typhoid fever", "Typhoid fever; Malaria"), "answers.csv")
 
 
-def test_a_semicolon_at_the_end_of_a_list_adds_nothing(answers):
-    [given, _] = answers("id,answer,evidence\nq1,B,a#1; b#2;\n2,A,\n", "answers.csv")
-    assert given.retrieved == ("a#1", "b#2")
-
-
 def test_a_system_that_retrieves_found_nothing_where_it_gives_no_evidence(answers):
     retrieved = [answer.retrieved for answer in answers([{**ROWS[0], "evidence": ["a#1"]}, ROWS[1]])]
     assert retrieved == [("a#1",), ()]
     assert [answer.retrieved for answer in answers([{**row, "evidence": []} for row in ROWS])] == [None, None]
-
-
-def test_confidences_in_percent_are_read_where_the_setting_says_so(first):
-    percent = {"confidence_scale": "percent"}
-    assert first(percent, answer="B", confidence=85).confidence == 0.85
-    assert first(percent, probabilities=[20, 30, 50]).probabilities == (0.2, 0.3, 0.5)
 
 
 @given(st.permutations(range(20)), st.lists(st.sampled_from([*"ABC", None]), min_size=20, max_size=20))
@@ -279,25 +251,16 @@ SCALE = "a number from 0 to 1 (answerer.confidence_scale=ten reads 0 to 10, perc
 BAD = [  # a field, its value, how an error shows the value, and what it expects
     ("answer", "E", '"E"', "a letter of its case (ABC)"),
     ("answer", 1, "1", "a letter of its case (ABC)"),
-    ("answer", True, "true", "a letter of its case (ABC)"),
     ("confidence", 70, "70", SCALE),
-    ("confidence", -0.1, "-0.1", SCALE),
     ("confidence", float("nan"), "NaN", SCALE),
     ("confidence", "high", '"high"', SCALE),
-    ("confidence", True, "true", SCALE),
-    ("probabilities", [0.5, 0.5], "[0.5, 0.5]", "numbers that add up to 1, one for each letter"),
     ("probabilities", [0.5, 0.6, 0.5], "[0.5, 0.6, 0.5]", "numbers that add up to 1, one for each letter"),
     ("probabilities", [1.5, -0.5, 0], "[1.5, -0.5, 0]", "numbers that add up to 1, one for each letter"),
-    ("probabilities", [20, 30, 50], "[20, 30, 50]", "numbers that add up to 1, one for each letter"),
-    ("probabilities", ["1", "0", "0"], '["1", "0", "0"]', "numbers that add up to 1, one for each letter"),
     ("probabilities", {"A": 1}, "an object", "numbers that add up to 1, one for each letter"),
-    ("probabilities", 1, "1", "numbers that add up to 1, one for each letter"),
     ("options", ["Typhoid fever", "Malaria", "Dengue"], '["Typhoid fever", "Malaria", "Dengue"]',
      "the options of the dataset in its order ('Malaria', 'Typhoid fever', 'Dengue')"),
-    ("evidence", 1.5, "1.5", "a list of pages"),
     ("evidence", [1.5], "[1.5]", "a list of pages"),
     ("time_ms", -1, "-1", "a number of at least 0"),
-    ("time_ms", float("inf"), "Infinity", "a number of at least 0"),
     ("tokens_in", 1.5, "1.5", "a whole number of at least 0"),
     ("reasoning", ["x"], '["x"]', "a string"),
 ]  # fmt: skip
@@ -318,30 +281,18 @@ def test_a_bad_value_is_refused_in_one_line_that_names_its_place(file, field, va
          "probabilities; found 'id', 'letter'" + LOGS),
         ([*ROWS, {"id": "q9", "answer": "B"}], "a.jsonl", "{path}, line 3: the dataset has no case 'q9'; its cases are "
          "'q1', '2'"),
-        ([{**ROWS[0], "reasoning": "\ud800"}, ROWS[1]], "a.jsonl", "{path}, line 1: the field 'reasoning' is "
-         "\"\\ud800\"; expected a string"),
         ([*ROWS, ROWS[0]], "a.jsonl", "{path}, line 3: the case 'q1' is answered twice, first in line 1"),
-        ("id,answer\nq1,B\n2,A\nq1,A\n", "a.csv", "{path}, line 4: the case 'q1' is answered twice, first in line 2"),
         (ROWS[:1], "a.jsonl", "{path}: 1 of 2 cases has no answer: '2'; to count them as not answered, set "
          "answerer.missing=no_answer"),
         ("", "a.jsonl", "{path}: contains no answers; expected a row per case with id and answer"),
-        ("id,answer\n", "a.csv", "{path}: contains no answers; expected a row per case with id and answer"),
         ("{", "a.jsonl", "{path}: is one object over several lines; expected a list of objects, or an object on each "
          "line (docs/data_recipes.md has recipes for the JSON of other programs)"),
         ('{"id": null}\n', "a.jsonl", "{path}, line 1: the field 'id' is of type NoneType; expected a string"),
-        ('{"id": "q1", "answer": "B", "answer": "A"}', "a.jsonl", "{path}, line 1: an object has the field 'answer' "
-         "twice; expected an object on each line, or a list"),
         ('{"answer": "B"}\n', "a.jsonl", "{path}, line 1: the field 'id' is missing; found 'answer'"),
-        ("answer\nB\n", "a.csv", "{path}, line 2: the field 'id' is missing; found 'answer'"),
-        ('id,answer\nq1,"\nB\n"\n9,A\n', "a.csv", "{path}, line 5: the dataset has no case '9'; its cases "
-         "are 'q1', '2'"),
         ("id,answer,confidence\nq1,B,high\n2,A,\n", "a.csv", "{path}, line 2: the field 'confidence' is \"high\"; "
          "expected " + SCALE),
-        ("id,answer,time_ms\nq1,B,1_000\n2,A,\n", "a.csv", "{path}, line 2: the field 'time_ms' is \"1_000\"; expected "
-         "a number of at least 0"),
         ("id,answer,time_ms\nq1,B,\u0665\n2,A,\n", "a.csv", "{path}, line 2: the field 'time_ms' is \"\\u0665\"; "
          "expected a number of at least 0"),
-        ("x", "a.gz", "answerer.path: {path} has another ending than .jsonl, .json, .csv, .tsv and .parquet" + LOGS),
         ("x", "a.txt", "answerer.path: {path} has another ending than .jsonl, .json, .csv, .tsv and .parquet" + LOGS),
     ],
 )  # fmt: skip
@@ -387,21 +338,6 @@ def of_confidences(file, values, **settings):
     return [each.confidence for each in found]
 
 
-@pytest.mark.parametrize("name", ["ID", "Question ID", "case_id"])
-def test_columns_of_answers_have_their_exact_names(file, name):
-    with pytest.raises(DatasetError, match=f"the field 'id' is missing; found '{name}', 'answer'"):
-        RecordedAnswerer(file([{name: each.question_id, "answer": "B"} for each in MANY])).answer(MANY)
-
-
-def test_a_page_may_be_a_number_and_pages_a_text(first):
-    assert first(answer="B", evidence=[6, "a#1"], cited="6; a#1").retrieved == ("6", "a#1")
-    assert first(answer="B", evidence=[6, "a#1"], cited="6; a#1").cited == ("6", "a#1")
-
-
-def test_a_confidence_as_a_text_is_read(file):
-    assert of_confidences(file, ["0.7", "70%", 0.7, None]) == [0.7, 0.7, 0.7, None]
-
-
 SCALES = {
     "unit": [0.9, 0.35, 1, 0, 0.5, 0.75],
     "ten": [9, 3.5, 10, 0, 5, 7.5],
@@ -419,45 +355,6 @@ def test_confidences_are_read_on_the_scale_of_the_setting_and_refused_beyond_it(
             of_confidences(file, SCALES[data], confidence_scale=setting)
 
 
-def test_a_response_in_json_loses_its_confidence_and_keeps_its_answer(file):
-    texts = [json.dumps({"answer": "B", "confidence": value}) for value in (85, 0.5, "0.7", None)]
-    rows = [{"id": str(number), "response": text} for number, text in enumerate(texts)]
-    found = RecordedAnswerer(file(rows)).answer(MANY[:4])
-    assert [(each.letter, each.confidence, each.lost) for each in found] == [
-        ("B", None, ("confidence",)),
-        ("B", 0.5, ()),
-        ("B", 0.7, ()),
-        ("B", None, ()),
-    ]
-
-
-def test_missing_answers_are_no_answers_where_the_setting_says_so(answers):
-    assert answers(ROWS[:1], missing="no_answer") == [Answer("B"), Answer(None)]
-
-
-def test_each_list_of_questions_gets_its_own_answers(file):
-    answerer = RecordedAnswerer(file([{"id": "q1", "answer": "Dengue"}]))
-    asked, turned = question("q1", "Malaria", "Dengue"), question("q1", "Dengue", "Malaria")
-    found = answerer.answer([asked])
-    found.clear()
-    assert [answerer.answer([each])[0].letter for each in (asked, turned, asked)] == ["B", "A", "B"]
-
-
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        ({"answer": "B"}, False),
-        ({"answer": "B", "confidence": None}, False),
-        ({"response": "The answer is B."}, False),
-        ({"answer": "B", "confidence": 0.5}, True),
-        ({"probabilities": [1, 0, 0]}, True),
-        ({"response": "Answer: B\nConfidence: 80%"}, True),
-    ],
-)
-def test_it_says_whether_there_are_confidences(file, fields, expected):
-    assert RecordedAnswerer(file([{"id": "q1", **fields}])).has_confidence is expected
-
-
 def settings_of(path, **settings):
     node = OmegaConf.merge(OmegaConf.load(option_file("answerer", "recorded")), {"path": path, **settings})
     walk = Walk(OmegaConf.create({"answerer": node}))
@@ -471,19 +368,6 @@ def test_a_run_depends_on_the_content_and_the_name_of_the_file_and_not_on_its_fo
     assert settings_of(here) == settings_of(moved)
     assert settings_of(here) != settings_of(changed, name="a.jsonl")
     assert settings_of(here) == settings_of(file(ROWS, "b.jsonl"), name="a.jsonl")
-
-
-@pytest.mark.parametrize(
-    "setting", [{"confidence_scale": "percent"}, {"missing": "no_answer"}, {"pattern": "Final: ([A-E])"}]
-)
-def test_a_run_depends_on_each_setting(file, setting):
-    path = file(ROWS)
-    assert settings_of(path) != settings_of(path, **setting)
-
-
-def test_a_setting_with_another_value_is_refused(file):
-    with pytest.raises(ConfigError, match=r"answerer.confidence_scale: found 'five', expected unit or ten or percent"):
-        settings_of(file(ROWS), confidence_scale="five")
 
 
 def test_four_times_as_many_answers_take_four_times_the_work(file):

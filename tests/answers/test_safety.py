@@ -57,14 +57,6 @@ def test_all_lists_of_a_rule_must_apply(rules_of):
     assert broken("Fluids", "Rest, no aspirin", case="A boy with dengue.", rules=rules) == ()
 
 
-def test_phrases_are_also_found_in_the_question_and_in_the_conditions(rules_of):
-    rules = rules_of(RULE + "  case: [dengue]\n  correct: [severe dengue]\n  chosen: [upset stomach]")
-    conditions = ("severe dengue", "upset stomach")
-    assert broken("Hospital", "Sips", question="Is it dengue?", conditions=conditions, rules=rules) == rules
-    assert broken("Hospital", "Sips", condition="Dengue", conditions=conditions, rules=rules) == rules
-    assert broken("Hospital", "Sips", question="Is it dengue?", rules=rules) == ()
-
-
 @pytest.mark.parametrize(
     ("correct", "chosen", "question", "expected"),
     [
@@ -143,22 +135,16 @@ def test_every_kind_of_dangerous_error_has_a_rule():
     ("text", "message"),
     [
         ("", "found null, expected a list of rules"),
-        ("kind: x", "found an object, expected a list of rules"),
         ("- aspirin", 'rule 1: found "aspirin", expected the fields kind, reason and case, correct, chosen'),
         (
             f"{RULE}  chosen: [x]\n  when: [y]",
             'rule 1: found the field "when", expected the fields kind',
         ),
-        ("- reason: x", "rule 1, kind: found null, expected one of contraindicated treatment, missed critical"),
         ("- kind: [x]\n  reason: x", "rule 1, kind: found a list, expected one of contraindicated treatment"),
         ("- kind: contraindicated treatment", "rule 1, reason: found null, expected a sentence"),
         (f"{RULE}  case: [x]", "rule 1: expected a list chosen, unless or other_amount_of, which say what"),
-        (f"{RULE}  chosen: [x]", "rule 1: expected a list case, correct or other_amount_of, which say when"),
         (f"{RULE}  case: dengue", 'rule 1, case: found "dengue", expected a list of phrases'),
-        (f"{RULE}  case: [108]", "rule 1, case: found 108, expected a phrase of one word or more"),
-        (f"{RULE}  case: [no]", "rule 1, case: found false, expected a phrase of one word or more"),
         (f"{RULE}  case: ['.*']", 'rule 1, case: found ".*", expected a phrase of one word or more'),
-        (f"{RULE}  case: [x]\n  chosen: [y]\n{RULE}  case: [x]\n  chosen: []", "rule 2, chosen: found an empty list"),
         ("- {", "not plain YAML"),
         ("- !!python/object/apply:os.system [id]", "not plain YAML"),
         ("[" * 60 + "]" * 60, "nested more than 50 deep"),
@@ -206,10 +192,6 @@ def test_any_rule_is_read_or_refused_in_one_line(tmp_path_factory, fields):
 )
 def test_the_score_is_one_minus_the_mean_of_the_two_rates(hallucinated, dangerous, expected):
     assert safety_score(np.array(hallucinated), np.array(dangerous)) == expected
-
-
-def test_a_score_without_any_check_for_hallucination_is_not_perfect():
-    assert np.isnan(safety_score(np.array([NAN, NAN]), np.array([0.0, 0.0])))
 
 
 @given(st.lists(st.tuples(st.sampled_from([0, 1, NAN]), st.sampled_from([0, 1])), min_size=1))

@@ -1,13 +1,10 @@
 """Whole runs on servers that behave as public ones do: what is read of them, and what is said where they refuse."""
 
-import json
-import re
-
 import numpy as np
 import pytest
 from answers.one_prompt import questions
 from application import PROJECT
-from endpoint_server import EndpointServer, Reply, completion
+from endpoint_server import EndpointServer, completion
 from hydra import compose, initialize_config_dir
 from small import QUERIES, arguments
 
@@ -17,7 +14,6 @@ from ragsweep.core.project import SWEEP_ID, register_resolvers
 from ragsweep.experiment import Experiment
 
 pytestmark = pytest.mark.extra("openai")
-QUESTIONS = 64  # of the bundled cases, of which A is right in 16
 FIELDS = '{"steps": ["r"], "cited": [1], "answer": "A", "confidence": %s}'
 THOUGHT = "<think>\nThe user wants something about zebras.\nThe answer is B? No.\n</think>\n\n"
 PHRASINGS = "\n".join(
@@ -81,14 +77,6 @@ def test_a_run_without_a_key_is_not_begun(application):
     assert application.runs() == []
 
 
-@pytest.mark.parametrize("confidence", ["85", '"high"'])
-def test_a_field_that_is_out_of_range_costs_no_letter_and_no_request(answers, confidence):
-    found, server = answers(lambda prompt, times: completion(FIELDS % confidence))
-    assert found.values["accuracy"] == 16 / QUESTIONS
-    assert len(server.requests) == QUESTIONS
-    assert "confidence in 64 of 64 answers" in " ".join(found.sections["Answers"])
-
-
 @pytest.mark.parametrize("structured", ["true", "false"])
 def test_responses_that_are_cut_off_stop_the_run_and_are_not_the_models_fault(answers, structured):
     cut_off = completion(None, finish="length", reasoning_content="Let me think about this at length. " * 50)
@@ -105,14 +93,6 @@ def test_responses_that_are_cut_off_stop_the_run_and_are_not_the_models_fault(an
     assert 10 <= len(asked) <= 10 + 8  # that are on their way at the same time
 
 
-def test_some_responses_that_are_cut_off_are_counted(answers):
-    cut_off = completion("The answer may be", finish="length")
-    found, _ = answers(lambda prompt, times: cut_off if "vaccine" in prompt.lower() else completion(FIELDS % "0.7"))
-    count = found.facts["overall_metrics"]["causes"]["cut_off"]
-    assert 0 < count == found.facts["overall_metrics"]["no_answer"]["questions"]
-    assert f"cut off {count} (" in " ".join(found.sections["Answers"])
-
-
 @pytest.mark.parametrize(("query", "ndcg"), [("multi", 0.0422), ("hyde", 0.4351)])
 def test_what_a_model_thinks_is_not_searched_for(measure, query, ndcg):
     """The values were measured with a server that sends the same texts without what the model thought before."""
@@ -124,46 +104,6 @@ def test_what_a_model_thinks_is_not_searched_for(measure, query, ndcg):
     plain, thoughtful = ([*each.files["ranking.trec"]] for each in found)
     assert plain == thoughtful
     assert [round(each.values["ndcg"], 4) for each in found] == [ndcg] * 2
-
-
-def forbidden(name):
-    return {"type": "extra_forbidden", "loc": ["body", name], "msg": "Extra inputs are not permitted"}
-
-
-REFUSING = {
-    "FastAPI": (422, {"detail": [forbidden("response_format")]}, "response_format"),
-    "OpenAI": (400, {"error": {"message": "'temperature' does not support 0 with this model."}}, "temperature"),
-    "Gemini": (400, [{"error": {"message": "Unknown name: seed", "code": 400}}], "Unknown name: seed"),
-}
-
-
-def test_a_run_says_once_what_it_spent(measure, capfd):
-    """Of the bundled cases every one has a judged page."""
-    _, server = measure(lambda prompt, times: completion("prose"), "task=answers", "answerer=llm")
-    [line] = [each for each in capfd.readouterr().err.splitlines() if "requests to" in each]
-    assert line.startswith(f"m: {len(server.requests)} requests to {server.url}, ")
-    assert len(server.requests) == 2 * 4 * QUESTIONS
-
-
-@pytest.mark.parametrize(("status", "body", "said"), REFUSING.values(), ids=REFUSING)
-def test_a_run_that_a_server_refuses_shows_its_words(answers, status, body, said):
-    with pytest.raises(ModelError) as caught:
-        answers(lambda prompt, times: Reply(json.dumps(body).encode(), status), "language_model.retries=0")
-    assert f": {status} " in str(caught.value)
-    assert said in str(caught.value)
-
-
-def test_a_run_without_usable_responses_has_failed_with_the_cause(application):
-    cut_off = completion(None, finish="length", reasoning_content="Let me think about this at length. " * 50)
-    with EndpointServer(lambda prompt, times: cut_off) as server:
-        settings = ["answerer=llm", *of(server, "m"), "retriever=sparse"]
-        found = application.run("task=answers", *settings, "store.enabled=false", OPENAI_API_KEY="sk-test-12345678")
-    assert found.returncode == 1
-    [run] = application.runs()
-    assert run.info.status == "FAILED"
-    assert re.search(r"1\d cut off", run.data.tags["error"])  # ten, and those that were on their way
-    assert "Traceback" not in found.stderr
-    assert len(server.requests) <= 10 + 8
 
 
 def test_an_endpoint_of_azure_is_reached_by_settings(monkeypatch, tmp_path):

@@ -142,7 +142,6 @@ def test_what_is_not_run_is_said(folder, typed, said):
         "retriever=sparse,mine retriever.alpha=1": "(retriever has k1, b, backend, epsilon, stop_words, ",
         "retriever=dense,hybrid retriever.alhpa=0,1": "no such setting (did you mean retriever.alpha?)",
         "k=3,5 chunker.size=1,2,3 hydra.sweeper.zip=[k,chunker.size]": "k with 2 values, chunker.size with 3 values",
-        "k=3,5 seed=1 hydra.sweeper.zip=[k,seed]": "k with 2 values, seed with 1 value",
         "k=3,5 hydra.sweeper.zip=[k,seed]": "k with 2 values, seed with 0 values",
         "retriever.alpha=0.1,0.5 retriever.alpha=0.2,0.6": "retriever.alpha: given 2 times, as 0.1,0.5 and as 0.2,0.6",
         "experiment=first,misspelt retriever=sparse": "retriever.k7: no such setting",

@@ -21,7 +21,8 @@ from ragsweep.datasets import (
     Query,
     RecursiveChunker,
 )
-from ragsweep.models.encoders.text_read import Lengths
+from ragsweep.retrieval import SparseRetriever
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.text.near_copies import similar
 from ragsweep_audit.dataset_audit import audit
 from ragsweep_audit.findings import uncovered
@@ -31,7 +32,6 @@ from ragsweep_audit.findings.garbled import GarbledText
 from ragsweep_audit.findings.query_wording import CopiedQueries, DependentQueries
 from ragsweep_audit.findings.shifted import ShiftedPages, sign_flip_p
 from ragsweep_audit.findings.swapped import SwappedJudgments, mutual_p
-from ragsweep_audit.findings.unread_text import UnreadTexts
 
 LEVEL = 0.01
 
@@ -114,14 +114,6 @@ def test_questions_that_the_documents_do_not_answer_need_no_judgment():
     assert "answerable: false" in finding.advice
     both = (items.queries[0], *(replace(each, answerable=False) for each in items.queries[1:]))
     assert not coverage(replace(items, queries=both), 1)
-
-
-def test_a_dataset_in_which_everything_can_be_found_has_no_such_finding(manual_pages):
-    assert coverage(manual_pages, 1) == ()
-
-
-def test_judgments_that_are_right_do_not_look_shifted(manual_pages):
-    assert not findings_of_shifts(manual_pages, 0.1)
 
 
 def test_pages_counted_from_0_are_found(manual_pages):
@@ -454,6 +446,7 @@ DAMAGED = {
 def test_damaged_text_is_found_with_its_cause(cause):
     dataset = dataset_of({"a.pdf": [CLEAN, DAMAGED[cause], CLEAN]})
     [finding] = found(GarbledText(share=0.05), dataset)
+    assert not found(GarbledText(share=1.0), dataset)
     assert finding.details["pages"] == {cause: ["a.pdf#2"]}
     assert finding.count == 1
 
@@ -484,19 +477,15 @@ def test_a_few_letters_apart_are_damage_only_if_they_spell_a_word_of_the_corpus(
     assert found(GarbledText(share=0.05), dataset_of({"a.pdf": [apart, "The notes of the officer."]}))
 
 
-def test_the_share_of_damaged_words_decides():
-    text = f"W a s h y o u r h a n d s {CLEAN * 3}"
-    dataset = dataset_of({"a.pdf": [text]})
-    assert found(GarbledText(share=0.05), dataset)
-    assert not found(GarbledText(share=0.5), dataset)
+SPARSE = SparseRetriever(NO_STORE)
+HALF = ("iron tablets", "iron and tea", "rest", "sleep")  # iron is in exactly half of them
 
 
-def test_text_beyond_the_window_is_counted():
-    def finding(*tokens, least):
-        return UnreadTexts(least).of("passage", "abc", Lengths(np.array(tokens), 20, "tokens"), "minilm")
-
-    unread = finding(10, 30, 60, least=0.001)
-    assert (unread.count, unread.out_of, unread.examples) == (2, 3, ("c", "b"))
-    assert unread.details == {"window": 20, "longest": 60, "unread_share": 0.5}
-    assert not finding(10, 30, 60, least=0.6)
-    assert not finding(10, 20, 20, least=0.0)
+@pytest.mark.parametrize(("retriever", "count"), [(SPARSE, 2), (replace(SPARSE, backend="bm25s"), 1), (None, 0)])
+def test_queries_for_which_nothing_is_found_are_counted(retriever, count):
+    queries = ("Eisen", "iron", "tea", "tablets")
+    judgments = [Judgment(f"q{number}", "a.pdf#1", 1) for number in range(1, 5)]
+    items = dataset_of({"a.pdf": HALF}, queries, judgments)
+    silent = [each for each in audit(Audited(items, retriever=retriever)).findings if each.kind == "nothing_found"]
+    assert sum(each.count for each in silent) == count
+    assert {each.out_of for each in silent} <= {4}

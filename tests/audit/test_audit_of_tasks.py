@@ -43,10 +43,7 @@ from ragsweep.tasks.search import Retrieval
 from ragsweep.text.tokens import Tokenizer
 from ragsweep_audit.check import DatasetAudit
 from ragsweep_audit.dataset_audit import as_json, audit
-from ragsweep_audit.findings.duplicates import DuplicatePassages, DuplicateQueries
 from ragsweep_audit.findings.finding import Audited
-from ragsweep_audit.findings.garbled import GarbledText
-from ragsweep_audit.findings.query_wording import CopiedQueries
 from ragsweep_audit.findings.unit_ranks import unit_ranks
 from ragsweep_audit.findings.unread_text import UnknownTokens, UnreadTexts
 
@@ -56,7 +53,6 @@ PAGES = PageChunker()
 SPARSE = SparseRetriever(NO_STORE)
 DENSE = DenseRetriever(encoder=SentenceTransformerEncoder(), index=ExactIndex(), store=NO_STORE)
 STATIC = DenseRetriever(encoder=WordLlamaEncoder(), index=ExactIndex(), store=NO_STORE)  # another encoder, and fast
-IRON = "Iron tablets are taken daily with lemon water and not with tea, since tea binds the iron in the gut of a woman"
 
 
 def examined(task):
@@ -71,65 +67,6 @@ def audited(items, store=NO_STORE, retriever=SPARSE, **settings):
 
 def complete(items, store=NO_STORE, retriever=SPARSE, **settings):
     return audit(Audited(items, store=store, retriever=retriever, **settings))
-
-
-FIRST = 90  # pages of the manual
-
-
-def page_number(judgment):
-    return int(judgment.unit.partition("#")[2])
-
-
-@pytest.fixture(scope="module")
-def faulty(manual):
-    """The first pages of the manual, and questions about them, with a fault of every kind that a setting is about."""
-    [whole] = manual.documents
-    pages = [(page.page_number, page.unit, whole.text[page.start : page.end]) for page in whole.pages[:FIRST]]
-    judged_there = [each for each in manual.judgments if page_number(each) <= FIRST]
-    asked = {each.query_id for each in judged_there}
-    moved = [
-        each._replace(unit=f"{each.unit.partition('#')[0]}#{page_number(each) + 1}")
-        if number % 2 == 0 and page_number(each) < FIRST
-        else each
-        for number, each in enumerate(judged_there)
-    ]
-    text = (
-        f"{IRON}, says the book.\f{IRON}, says the book again.\fW a s h y o u r h a n d s before you eat or cook "
-        "a meal at home, and let your children wash their hands, too, when they come home from school or from play."
-    )
-    extra = Document.from_pages(
-        "more.pdf", [(str(n), f"more.pdf#{n}", page) for n, page in enumerate(text.split("\f"), 1)]
-    )
-    queries = (
-        Query("x1", "Iron tablets are taken daily with lemon water and not with coffee?"),
-        Query("x2", "Iron tablets are taken daily with lemon water and not with coffee at home?"),
-        Query("x3", "What does this passage recommend?"),
-    )
-    judgments = tuple(Judgment(query.query_id, "more.pdf#1", 1) for query in queries)
-    documents = (Document.from_pages(whole.source, pages), extra)
-    judged = (*dict.fromkeys(moved), *judgments)
-    queries = (*(query for query in manual.queries if query.query_id in asked), *queries)
-    collection = Collection("faulty", "page", documents, queries, judged)
-    return Dataset.from_collection(collection, RecursiveChunker(500, 50))
-
-
-@pytest.mark.parametrize(
-    ("strict", "lax"),
-    [
-        (DuplicateQueries(1.0), DuplicateQueries(0.8)),
-        (DuplicatePassages(1.0), DuplicatePassages(0.7)),
-        (CopiedQueries(1.0), CopiedQueries(0.6)),
-        (GarbledText(0.9), GarbledText()),
-    ],
-)
-def test_a_threshold_decides_what_is_found(faulty, strict, lax):
-    counts = [sum(finding.count for finding in finder.find(Audited(faulty))) for finder in (strict, lax)]
-    assert counts[0] < counts[1]
-
-
-def test_the_level_decides_what_is_found(faulty):
-    found = ["shifted_pages" in {each.kind for each in audited(faulty, level=level)} for level in (1e-12, 0.2)]
-    assert found == [False, True]
 
 
 @pytest.fixture(scope="module")
@@ -253,13 +190,15 @@ def test_questions_that_a_setting_leaves_out_are_found(tmp_path):
     assert "measured: 1 of 3 questions" in finding.problem
 
 
-def test_what_is_kept_is_what_was_found(faulty, store, monkeypatch):
-    found = complete(faulty, store)
+def test_what_is_kept_is_what_was_found(manual_pages, store, monkeypatch):
+    moved = np.maximum(manual_pages.qrels.unit - 1, 0)
+    items = replace(manual_pages, qrels=replace(manual_pages.qrels, unit=moved))
+    found = complete(items, store)
     monkeypatch.setattr("ragsweep_audit.findings.finding.unit_ranks", None)  # nothing may be computed again
-    assert as_json(faulty, complete(faulty, store)) == as_json(faulty, found)
+    assert as_json(items, complete(items, store)) == as_json(items, found)
     with pytest.raises(TypeError):
-        audited(faulty, store, level=0.2)  # another level finds something else
-    assert {"shifted_pages", "duplicate_passages"} <= {each.kind for each in found.findings}
+        audited(items, store, level=0.2)  # another level finds something else
+    assert {each.kind for each in found.findings} == {"shifted_pages"}
 
 
 def test_ranks_of_units_are_those_of_their_best_passages(manual):
@@ -275,12 +214,6 @@ def test_ranks_of_units_are_those_of_their_best_passages(manual):
             best[unit] = max(score, best.get(unit, 0))
         expected = [sum(other > best.get(unit, 0) + 1e-9 for other in best.values()) for unit in found.units.tolist()]
         assert np.array_equal(found.ranks[row], expected)
-
-
-def test_only_judged_units_and_the_pages_beside_them_are_ranked(manual_pages):
-    pages = unit_ranks(manual_pages, 1, NO_STORE)
-    judged = unit_ranks(replace(manual_pages, unit="document"), 1, NO_STORE)
-    assert {*judged.units.tolist()} == {*manual_pages.qrels.unit.tolist()} < {*pages.units.tolist()}
 
 
 def test_many_queries_are_ranked_in_a_sample(manual_pages, monkeypatch):

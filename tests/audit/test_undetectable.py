@@ -1,15 +1,15 @@
-"""What the audit could find with as many queries as a dataset has."""
+"""What the audit could find with as many queries as a dataset has, and what groups of them cost."""
 
+import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep_audit.dataset_audit import audit
+from ragsweep_audit.dataset_audit import audit, query_groups
 from ragsweep_audit.findings.finding import Audited
-from ragsweep_audit.findings.shifted import shifted_pages, sign_flip_p
+from ragsweep_audit.findings.shifted import shifted_pages
 from ragsweep_audit.findings.undetectable import undetectable
 from ragsweep_audit.findings.unit_ranks import unit_ranks
 
@@ -63,16 +63,6 @@ def test_a_shift_that_is_not_found_at_the_level_is_a_hint_and_the_sentence_stays
     assert "may be chance" not in said(asked(count, count))
 
 
-def test_a_hint_has_both_hit_rates():
-    """Queries of a word of their page, and of one that six other pages have, so that the page beside is no hit."""
-    queries = tuple(Query(str(n), f"topic{n} common") for n in range(2, 9))
-    pages = [(str(n), f"a#{n}", f"topic{n} text" if n < 10 else f"common {n}") for n in range(1, 17)]
-    judgments = tuple(Judgment(query.query_id, f"a#{int(query.query_id) - 1}", 1) for query in queries)
-    document = Document.from_pages("a", pages)
-    items = Dataset.from_collection(Collection("book", "page", (document,), queries, judgments), PageChunker())
-    assert "counted from 0: +1 raises the hit rate@5 of BM25 from 0.00 to 1.00" in said(items)
-
-
 def test_swaps_that_can_be_seen_are_not_mentioned(manual_pages):
     assert SWAPS not in said(manual_pages)
     assert SWAPS in said(asked(12, 3))
@@ -92,9 +82,36 @@ def test_the_audit_reports_it_and_keeps_it(store):
     assert found.undetectable[-1] in found.sentences[0]
 
 
-def test_few_differences_have_an_exact_p_value():
-    rng = np.random.default_rng(0)
-    differences = rng.exponential(1, 10)
-    signs = np.array(np.meshgrid(*[[-1, 1]] * 10)).reshape(10, -1).T
-    exact = ((signs @ differences) >= differences.sum() - 1e-9).mean()
-    assert sign_flip_p(np.append(differences, [0, 0])) == exact == 1 / 1024
+def grouped(group_of):
+    """36 questions about the pages of a book, of which BM25 finds the first 18 at once, in groups."""
+    items = asked(36, 36)
+    texts = [f"topic{row + 3 + (row >= 18)}" for row in range(36)]
+    queries = (
+        replace(query, text=text, group=group_of(row))
+        for row, (query, text) in enumerate(zip(items.queries, texts, strict=True))
+    )
+    return replace(items, queries=tuple(queries))
+
+
+@pytest.mark.parametrize(
+    ("group_of", "groups", "effect"),
+    [
+        (lambda row: f"chapter {row // 6}", 6, (6, 8)),  # a chapter is found as a whole, or not at all
+        (lambda row: f"mixed {row % 18}", 18, (0, 0.1)),  # each pair has one that is found and one that is not
+    ],
+)
+def test_the_design_effect_is_that_of_what_is_found(group_of, groups, effect):
+    items = grouped(group_of)
+    [said] = query_groups(items, unit_ranks(items, 1, NO_STORE), 1)
+    assert f"36 queries in {groups} groups, the largest of {36 // groups}" in said
+    low, high = effect
+    assert low <= float(re.search(r"is ([0-9.]+), so", said)[1]) <= high
+
+
+def test_nothing_is_said_of_queries_without_groups():
+    assert not audit(Audited(grouped(lambda row: None))).groups
+
+
+def test_it_stands_in_the_report_beside_the_findings():
+    found = audit(Audited(grouped(lambda row: f"chapter {row // 6}")))
+    assert found.sentences[-1] == found.groups[0]

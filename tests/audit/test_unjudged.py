@@ -71,11 +71,6 @@ def test_units_are_listed_to_the_depth_that_all_rankings_have_them_in():
     assert found.unit[found.unjudged(5)][:4].tolist() == [1, 2, 3, 4]
 
 
-def test_what_was_judged_not_relevant_is_not_listed_again():
-    made = dataset({(0, 0): 1, (0, 1): 0})
-    assert len(agreed(made, alike([[0, 1]] * 4)).unjudged(2)) == 0
-
-
 def test_the_relevance_level_says_what_is_relevant():
     made = dataset({(0, 0): 1})
     assert agreed(made, alike([[0]] * 4), 1).relevant.tolist() == [True]

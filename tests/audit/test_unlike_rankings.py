@@ -4,13 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from arguments import written
+from letters import LetterEncoder
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
-from ragsweep.datasets import Dataset, PageChunker, Qrels, RecursiveChunker, pdf_dataset
+from ragsweep.datasets import Dataset, PageChunker, Qrels, RecursiveChunker, beir_dataset, pdf_dataset
 from ragsweep.models.encoders.model_files import MINILM
 from ragsweep.retrieval import Search, SentenceTransformerEncoder, SparseRetriever, rank
-from ragsweep.store.stage_store import Store
+from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep_audit.findings.unjudged import LetterRetriever, agreed, find_unjudged, unlike_rankings
 
@@ -113,3 +115,9 @@ def test_company_filings_whose_pages_no_retriever_finds_get_no_alarm(real_data, 
     filings = pdf_dataset("filings", str(folder / "documents"), str(folder / "test_queries.json")).load()
     pages = Dataset.from_collection(filings, PageChunker())
     assert find_unjudged(pages, units_of(of_letters_and_words(pages, store), pages)) is None
+
+
+def test_a_document_that_is_left_out_of_a_ranking_is_not_searched_for(tmp_path):
+    items = Dataset.from_collection(beir_dataset("a", str(written(tmp_path))).load(), PageChunker())
+    for passages in unlike_rankings(items, LetterEncoder(), NO_STORE).values():
+        assert not (passages == np.arange(3)[:, None]).any()

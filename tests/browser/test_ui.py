@@ -235,7 +235,7 @@ def test_the_report_sorts_its_table_by_mouse_and_keyboard(page, site):
     button = table.get_by_role("button", name="Recall")
 
     def recalls():
-        return [float(cell) for cell in table.locator("tbody td:nth-child(8)").all_text_contents()]
+        return [float(cell) for cell in table.locator("tbody td:nth-child(9)").all_text_contents()]
 
     button.click()
     assert len(recalls()) == 6

@@ -9,8 +9,8 @@ pytestmark = pytest.mark.usefixtures("processes")
 
 BEGIN = """
 import os, signal, sys
-from ragsweep.core import endings
-endings.answer_signals()
+from ragsweep.core import terminal
+terminal.answer_signals()
 def press(): signal.raise_signal(signal.SIGINT)
 """
 
@@ -24,7 +24,7 @@ try:
             raise ImportError("half imported") from error
     except ImportError:
         press()
-        endings.end_if_signalled()
+        terminal.end_if_signalled()
 except KeyboardInterrupt:
     print("whole")
 """
@@ -43,12 +43,12 @@ class Held:
     def __del__(self): press()
 Held()
 try:
-    endings.end_if_signalled()
+    terminal.end_if_signalled()
 except KeyboardInterrupt:
     print("whole")
 """
 CLOSING_FOR_LONG = """
-endings.SECONDS_TO_UNWIND = 0
+terminal.SECONDS_TO_UNWIND = 0
 try:
     try:
         press()

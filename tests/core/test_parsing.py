@@ -1,4 +1,4 @@
-"""Reading JSON and YAML of any origin: a value, or one line, and soon."""
+"""Reading JSON and YAML of any origin: a value, or one line, and soon; and files that one process at a time writes."""
 
 import gzip
 import json
@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragsweep.core.locks import locked
 from ragsweep.core.parsing import (
     DEEPEST_NESTING,
     MalformedError,
@@ -141,3 +142,11 @@ def test_utf_16_is_malformed(tmp_path, content):
 def test_a_folder_is_malformed(tmp_path):
     with pytest.raises(MalformedError, match="not a file"):
         read_text(tmp_path, 1)
+
+
+def test_a_lock_follows_no_link(tmp_path):
+    (tmp_path / "victim").write_text("mine")
+    (tmp_path / ".old.lock").symlink_to(tmp_path / "victim")
+    with pytest.raises(OSError, match="symbolic links"), locked(tmp_path / "old", 1):
+        pass
+    assert (tmp_path / "victim").read_text() == "mine"

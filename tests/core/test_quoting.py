@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from ragsweep.core.quoting import typed
+from ragsweep.core.project import typed
 
 ODD = [
     *("a b", "a,b", "it's", 'say "x"', "{x}", "[x]", "a{b,c}", "$HOME", "${seed}", "a${b", "\\${x}", "\\\\${x}\\"),

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.core.terminal import duration, one_line, printable, shortened, verb
+from ragsweep.core.errors import first_line
+from ragsweep.core.terminal import duration, one_line, printable, shortened
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202eevil\u2066\u2028\x00\x7f\r"
 GUARDED = "import sys; from ragsweep.core.terminal import guard; guard(); guard(); "
@@ -71,8 +72,17 @@ def test_a_duration_reads_as_one_would_say_it(seconds, text):
     assert duration(seconds) == text
 
 
+OF_HAYSTACK = "The following component failed to run:\nComponent name: 'm'\nError: no parent document\n"
+
+
 @pytest.mark.parametrize(
-    ("plural", "singular"), [("are", "is"), ("have", "has"), ("were", "was"), ("count", "counts"), ("name", "names")]
+    ("text", "line"),
+    [
+        ("the index is gone\nsee the log", "the index is gone"),
+        (OF_HAYSTACK, "The following component failed to run: Component name: 'm' Error: no parent document"),
+        ("\n", "ValueError"),
+        ("a\x1b[31m\n", "a[31m"),
+    ],
 )
-def test_a_verb_agrees_with_its_number(plural, singular):
-    assert [verb(number, plural) for number in (0, 1, 2)] == [plural, singular, plural]
+def test_lines_that_the_first_one_announces_belong_to_it(text, line):
+    assert first_line(ValueError(text)) == line

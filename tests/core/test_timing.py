@@ -8,7 +8,6 @@ import pytest
 
 from ragsweep.core import timing
 from ragsweep.core.digest import DigestedTexts, digest_texts
-from ragsweep.core.hardware import machine
 from ragsweep.core.timing import (
     ROUNDS,
     UNKNOWN,
@@ -82,12 +81,6 @@ def test_what_was_computed_is_not_load():
     assert 2 <= noted[0].idle_ms <= noted[0].ms == pytest.approx(times.mean())
 
 
-def test_the_machine_of_times_is_noted_around_them():
-    with noting() as noted:
-        timed(lambda row: None, 100)
-    assert [note.machines for note in noted] == [(machine(),)]
-
-
 def test_what_was_stored_tells_the_same_as_what_was_measured():
     with noting() as measured:
         stored = with_note(time_three)
@@ -109,10 +102,6 @@ def test_the_times_of_several_stages_are_added_up_and_unknown_where_one_of_them_
     note = Note(("this",), 10.0, 9.0)
     assert added_up([note, Note(("that",), 5.0, 1.0)]) == Note(("that", "this"), 15.0, 10.0)
     assert added_up([note, Note(UNKNOWN)]) == Note(UNKNOWN)
-
-
-def test_the_machines_of_several_stages_are_put_together():
-    assert put_together([("this",), ("that",), ("this",)]) == ("that", "this")
 
 
 def test_the_digest_of_texts_is_the_same_when_it_is_remembered():

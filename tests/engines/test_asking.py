@@ -117,12 +117,6 @@ def test_a_query_that_takes_too_long_is_named(ask):
     assert time.perf_counter() - started < 20
 
 
-@pytest.mark.usefixtures("long_work")
-def test_results_that_come_one_by_one_are_within_the_time_of_a_call(ask):
-    with pytest.raises(UnansweredError, match="no answer after"):
-        ask(lambda query: (time.sleep(30) for _ in "a"), "lazy", timeout_s=0.05, retries=0)
-
-
 def test_what_was_read_is_said_also_of_kept_answers(ask):
     for _ in range(2):
         found = ask(System())
@@ -141,22 +135,6 @@ def test_a_field_that_is_set_and_that_nothing_has_is_refused_before_all_queries_
     assert len(system.asked) < 100
     one = iter([[{**found, "metadata": {"page": 3}}]])
     ask(lambda query: next(one, [found]), *queries[:30], page="metadata.page", version="2")
-
-
-def test_a_system_that_ends_python_is_named(ask):
-    def ends(query):
-        raise SystemExit(0)
-
-    with pytest.raises(UnansweredError, match=r"called sys\.exit\(0\)"):
-        ask(ends)
-
-
-def test_several_are_asked_at_once_in_any_order_and_returned_in_theirs(ask):
-    def answer(query):
-        time.sleep(0.05 if query == "a" else 0)
-        return [query]
-
-    assert [each[0].ids for each in ask(answer, *"abcdef", at_once=3).results] == [(each,) for each in "abcdef"]
 
 
 def test_a_system_that_answers_otherwise_than_before_is_noticed(ask):

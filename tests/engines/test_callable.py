@@ -1,7 +1,6 @@
 """How functions and objects are asked, whatever their parameters are called."""
 
 import asyncio
-import functools
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -84,26 +83,18 @@ def ask(name, **settings):
     ("name", "settings", "expected"),
     [
         ("plain", {}, ("plain", "why?", 9)),
-        ("alone", {}, ("alone", "why?")),
         ("named", {}, ("named", "why?", 9)),
-        ("unnamed", {}, ("unnamed", "why?", 9)),
         ("single", {}, ("single", "why?")),
         ("waits", {}, ("waits", "why?", 9)),
         ("one_by_one", {}, ["streamed", "why?", 9]),
         ("partial", {}, ("plain", "why?", 9)),
         ("with_settings", {"colour": "blue"}, ("settings", "why?", 9, "blue")),
         ("retriever", {}, ("invoke", 5, "why?")),
-        ("retriever.invoke", {}, ("invoke", 5, "why?")),
         ("Retriever", {}, ("invoke", 1, "why?")),
-        ("Retriever", {"size": 3}, ("invoke", 3, "why?")),
         ("build", {}, ("invoke", 1, "why?")),
         ("build", {"size": 8}, ("invoke", 8, "why?")),
-        ("Retriever.of", {"size": 4}, ("invoke", 4, "why?")),
-        ("of_text", {"text": "x"}, ("invoke", ("x", "bm25", 2), "why?")),
         ("of_text", {"text": "x", "query": "y"}, ("invoke", ("x", "y", 2), "why?")),
-        ("find", {}, ("find", "why?", "plain")),
         ("find", {"text": "x"}, ("find", "why?", "x")),
-        ("wide", {}, ("wide", "why?", None, 9)),
         ("store", {}, ("store", "why?", 9)),
         ("engine", {}, ("retrieve", "why?")),
         ("Own", {}, ("own", "why?", 9)),
@@ -141,27 +132,6 @@ def test_a_setting_that_may_be_a_key_is_refused(settings):
         CallableRetriever("mine:build", settings=settings)
 
 
-@pytest.mark.parametrize("call", ["my_app", "my_app.search", "my_app:", ":search"])
-def test_a_name_has_a_module_and_what_is_in_it(call):
-    with pytest.raises(ConfigError, match="expected module:name"):
-        calling.target_of(call)
-
-
-def test_a_module_that_is_not_there_is_named():
-    with pytest.raises(ConfigError, match=r"nosuchmodule:x cannot be imported \(ModuleNotFoundError.*expected module"):
-        calling.target_of("nosuchmodule:x")
-    with pytest.raises(ConfigError, match=r"json:x cannot be imported \(AttributeError.*expected module:name"):
-        calling.target_of("json:x")
-
-
-@pytest.mark.parametrize("raises", ["open('/nosuch')", "import nosuchmodule", "raise SystemExit(3)", "None.x"])
-def test_a_module_that_raises_is_not_called_misnamed(raises, tmp_path, monkeypatch):
-    (tmp_path / "raising.py").write_text(raises)
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ConfigError, match=r"^retriever\.call: raising:build cannot be imported \(.*\)$"):
-        calling.target_of("raising:build")
-
-
 @pytest.mark.usefixtures("module")
 def test_answers_are_awaited_in_one_loop_also_where_another_one_runs():
     """A client that keeps its connections works in the loop of its first request only."""
@@ -173,7 +143,3 @@ def test_answers_are_awaited_in_one_loop_also_where_another_one_runs():
 
     with ThreadPoolExecutor() as own:  # a browser of other tests has a loop in this thread
         assert own.submit(asyncio.run, within()).result() is kept
-
-
-def test_a_partial_is_a_function():
-    assert calling.asked(functools.partial(max, 3), "x", 9) is not None

@@ -1,15 +1,8 @@
 """The retriever that runs already: when it is made, and what is timed."""
 
-import json
-
 import pytest
-import small
-from application import PROJECT
-from hydra import compose, initialize_config_dir
 
 from ragsweep.core.errors import RetrieverError
-from ragsweep.core.project import register_resolvers
-from ragsweep.experiment import Experiment
 from ragsweep.store.stage_store import Store
 from ragsweep_engines.callable_retriever import CallableRetriever
 
@@ -76,26 +69,3 @@ def test_a_system_that_cannot_be_made_is_one_line(name, said):
     with pytest.raises(RetrieverError, match=said) as failed:
         CallableRetriever(f"made_by_tests:{name}").answers(["a"], 10)
     assert "\n" not in str(failed.value)
-
-
-@pytest.mark.usefixtures("long_work")
-def test_spans_are_measured_by_the_texts_that_came_back(tmp_path):
-    """A system that returns what a retriever of ours finds, cut by our chunker, measures the same as that one."""
-    register_resolvers()
-    data = [*small.span_arguments(tmp_path / "data"), "evaluation=spans", "evaluation.resamples=100", "k=3"]
-
-    def experiment(*choice):
-        with initialize_config_dir(str(PROJECT / "conf"), version_base="1.3"):
-            return Experiment.of(compose("config", [*data, "store.enabled=false", *choice]))
-
-    ours = experiment("retriever=sparse", "chunker.size=60", "chunker.overlap=30")
-    rows = ours.task.rank(ours.items).passages.tolist()
-    found = [[ours.items.texts[passage] for passage in row if passage >= 0] for row in rows]
-    queries = [query.text for query in ours.items.queries]
-    (tmp_path / "found.json").write_text(json.dumps(dict(zip(queries, found, strict=True))))
-    call = ["retriever.call=made_by_tests:Replay", f"+retriever.settings.path={tmp_path}/found.json"]
-    theirs = experiment("retriever=callable", *call).measure().values
-    expected = {name: value for name, value in ours.measure().values.items() if "/" in name}
-    assert len(expected) > 10
-    assert expected["token/iou"] < 1
-    assert {name: theirs[name] for name in expected} == pytest.approx(expected)

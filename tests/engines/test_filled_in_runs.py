@@ -47,16 +47,3 @@ def test_a_table_is_measured_and_compared_when_it_is_gone(application, dataset, 
     assert again.returncode == 0, again.stderr
     assert "by what the system had returned" in again.stdout
     assert "identical: " in again.stdout
-
-
-def test_pages_from_0_are_said(application, dataset, server, rows):
-    process = application.run(*dataset, *SETTINGS, PGVECTOR_URL=server)
-    assert "set retriever.first_page=0" in process.stdout + process.stderr
-
-
-def test_a_table_that_is_not_there_is_refused_before_anything_is_recorded(application, dataset, server, rows):
-    settings = ["retriever=postgres", "retriever.table=nothing", "encoder=wordllama"]
-    process = application.run(*dataset, *settings, PGVECTOR_URL=server)
-    assert process.returncode == 2
-    assert "has no 'nothing' (there is 'manuals')" in process.stderr.splitlines()[-1]
-    assert application.runs() == []

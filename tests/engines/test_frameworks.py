@@ -6,7 +6,6 @@ import re
 import shutil
 
 import mlflow
-import numpy as np
 import pytest
 import small
 from application import PROJECT
@@ -37,21 +36,6 @@ def langchain_bm25(k=3):
 
     metadatas = [{{"source": source, "page": at}} for source, at in WHERE]
     return BM25Retriever.from_texts(TEXTS, metadatas=metadatas, k=k)
-
-
-def langchain_faiss():
-    from langchain_community.vectorstores import FAISS
-    from langchain_core.embeddings import Embeddings
-
-    class Letters(Embeddings):
-        def embed_documents(self, texts):
-            return [vector(text) for text in texts]
-
-        def embed_query(self, text):
-            return vector(text)
-
-    metadatas = [{{"source": source, "page": at}} for source, at in WHERE]
-    return FAISS.from_texts(TEXTS, Letters(), metadatas=metadatas)
 
 
 def embedding_of_llama_index():
@@ -116,44 +100,12 @@ def haystack(found):
 
 THEIR_OWN = {
     "langchain_bm25": lambda made, query: langchain(made.invoke(query)),
-    "langchain_faiss": lambda made, query: langchain(
-        [document for document, _ in made.similarity_search_with_score(query, k=3)]
-    ),
     "llama_index": lambda made, query: [
         (each.node.metadata["file_name"], each.node.metadata["page_label"], each.node.text)
         for each in made.retrieve(query)
     ],
     "haystack_bm25": lambda made, query: haystack(made.run(query=query)),
 }
-
-
-@pytest.mark.parametrize("name", THEIR_OWN)
-def test_what_is_measured_is_what_the_framework_returns(theirs, name):
-    queries = [query for query, _, _ in small.QUERIES]
-    answers = CallableRetriever(f"frameworks_of_tests:{name}", depth=3).answers(queries, 100)
-    made = getattr(theirs, name)()
-    expected = [THEIR_OWN[name](made, query) for query in queries]
-    assert [[(each.source, each.page, each.text) for each in found] for found in answers.results] == expected
-    assert all(expected)
-    assert len(answers.latency_ms) == len(queries)
-
-
-def test_a_retriever_of_langchain_is_measured_against_the_manual(theirs, application, dataset, tmp_path):
-    settings = [
-        "retriever=callable",
-        "retriever.call=frameworks_of_tests:langchain_bm25",
-        "retriever.first_page=0",
-        "k=3",
-    ]
-    process = application.run(*dataset, *settings, PYTHONPATH=str(tmp_path))
-    assert process.returncode == 0, process.stderr
-    [run] = application.runs()
-    made = theirs.langchain_bm25()
-    hits = []
-    for query, pages, _ in small.QUERIES:
-        found = {f"{each.metadata['source']}#{each.metadata['page'] + 1}" for each in made.invoke(query)}
-        hits.append(bool(found & {*pages}))
-    assert run.data.metrics["hit_rate"] == pytest.approx(np.mean(hits))
 
 
 TRACED = {"langchain_bm25": (mlflow.langchain, "invoke"), "llama_index": (mlflow.llama_index, "retrieve")}

@@ -93,10 +93,3 @@ def test_the_preset_knows_an_empty_answer_from_a_refusal(preset, server):
         preset("retriever.api_key_env=SEARCH_KEY").answers([QUERY], 20)
     assert len(server.asked) == 1
     assert KEY not in str(raised.value)
-
-
-def test_a_key_with_its_scheme_is_sent_as_it_is(preset, server, monkeypatch):
-    monkeypatch.setenv("SEARCH_KEY", f"Basic {KEY}")
-    server.replies(lambda query, time: json_of(EMPTY))
-    preset("+retriever.headers_env.Authorization=SEARCH_KEY").answers([QUERY], 20)
-    assert server.asked[0].headers["authorization"] == f"Basic {KEY}"

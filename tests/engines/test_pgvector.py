@@ -12,8 +12,8 @@ from letters import LetterEncoder
 from postgres import PASSWORD, address, postgres
 
 from ragsweep.core.errors import ConfigError, RetrieverError
-from ragsweep.retrieval import DenseRetriever, Search, rank
-from ragsweep.retrieval.indexes.exact import ExactSearch, canonical_scores
+from ragsweep.retrieval import DenseRetriever
+from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.testing import RankerContract
 from ragsweep_engines.pgvector_index import PgvectorIndex
 
@@ -90,36 +90,12 @@ def test_exact_search_finds_what_an_exact_search_finds(of, depth):
     assert_exact(opened(of, exact=True)(queries(passages(len(of))), depth), of, queries(passages(len(of))), depth)
 
 
-@pytest.mark.parametrize("depth", [3, 12])
-def test_passages_of_the_same_score_are_in_the_order_of_the_corpus(depth):
-    of = passages(40)
-    of[5:35] = of[20]
-    assert_exact(opened(of, exact=True)(queries(of), depth), of, queries(of), depth)
-
-
 def test_products_within_their_roundings_are_told_apart():
     of = np.full((40, 8), 1e4, np.float32) + np.random.default_rng(0).normal(scale=1e-3, size=(40, 8)).astype(
         np.float32
     )
     asked = np.full((1, 8), 1e4, np.float32)
     assert_exact(opened(of, exact=True)(asked, 5), of, asked, 5)
-
-
-@pytest.mark.parametrize("exact", [True, False])
-def test_a_query_alone_finds_what_it_finds_beside_others(exact):
-    search, asked = opened(passages(), exact=exact), queries(passages())
-    together = search(asked, 10)
-    for query in range(len(asked)):
-        assert search(asked[[query]], 10).passages.tolist() == together.row(query).passages.tolist()
-
-
-def test_an_approximate_search_finds_most_of_what_an_exact_search_finds():
-    """Scores and order are those of an exact search of what was found."""
-    of, asked = passages(), queries(passages())
-    found, best = opened(of)(asked, 10), ExactSearch(of)(asked, 10)
-    assert np.mean([np.isin(*rows).mean() for rows in zip(best.passages, found.passages, strict=True)]) >= 0.9
-    assert found.scores.tolist() == canonical_scores(asked, of, found.passages).tolist()
-    assert (np.diff(found.scores) <= 0).all()
 
 
 def test_a_table_is_built_once_and_those_of_other_passages_lie_beside_it(database):
@@ -187,33 +163,6 @@ def test_two_processes_build_a_table_once(database, tmp_path):
     assert_exact(opened(passages(), exact=True)(queries(passages()), 10), passages(), queries(passages()), 10)
 
 
-@pytest.mark.parametrize("setting", [{"m": 16}, {"ef_construction": 100}, {"ef_search": 200}], ids=str)
-def test_every_setting_of_the_graph_changes_what_is_found(setting):
-    of, settings = passages(), {"m": 2, "ef_construction": 32, "ef_search": 12}
-    found = [opened(of, **each)(queries(of), 12) for each in (settings, settings | setting)]
-    assert not np.array_equal(found[0].passages, found[1].passages)
-
-
-def test_no_more_passages_come_back_than_the_graph_search_holds():
-    assert opened(passages(), ef_search=3)(queries(passages()), 10).passages.shape == (9, 3)
-
-
-def test_a_setting_of_the_search_builds_no_other_table(database):
-    for settings in ({"ef_search": 10}, {"ef_search": 20}):
-        opened(passages(), **settings)
-    assert len(tables(database)) == 1
-    for settings in ({"m": 4}, {"exact": True}):
-        opened(passages(), **settings)
-    assert len(tables(database)) == 3
-
-
-def test_a_ranker_is_told_the_recall_and_the_size_on_the_server(letters, store):
-    search = Search(tuple(f"passage {'abcdefgh'[row % 8] * row}" for row in range(60)), ("passage abc", "h"))
-    found = rank(DenseRetriever(letters, store, PgvectorIndex()), search, 10)
-    assert found.recall_of_exact.shape == (2,)
-    assert found.index_bytes > 60 * 4 * 26
-
-
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -269,20 +218,6 @@ def test_a_server_that_goes_away_is_told_without_its_address(database):
         search(queries(passages()), 10)
 
 
-def test_a_run_is_refused_before_it_is_recorded(application, dataset, server):
-    wrong = address(server, password="a wrong secret")
-    process = application.run(*dataset, "retriever=dense", "index=pgvector", PGVECTOR_URL=wrong)
-    assert process.returncode == 2, process.stderr
-    assert process.stderr.splitlines()[-1].endswith("it refuses the password")
-    assert not (application.home / "artifacts").exists()
-    texts = [
-        process.stdout,
-        process.stderr,
-        *(f.read_text("latin1") for f in application.home.rglob("*") if f.is_file()),
-    ]
-    assert not [text for text in texts if "a wrong secret" in text or "a%20wrong%20secret" in text]
-
-
 def test_no_run_records_the_address(application, dataset, database):
     process = application.run(*dataset, "retriever=dense", "index=pgvector", PGVECTOR_URL=database)
     assert process.returncode == 0, process.stderr
@@ -293,14 +228,6 @@ def test_no_run_records_the_address(application, dataset, database):
     ]
     assert not [text for text in texts if PASSWORD in text or PASSWORD.replace(" ", "%20") in text]
     assert tables(database)
-
-
-def assert_nowhere(secret, application, process):
-    """Neither the output of a process nor a file of the application has a secret."""
-    files = [file.read_text("latin1") for file in application.home.rglob("*") if file.is_file()]
-    for text in (process.stdout, process.stderr, *files):
-        assert secret not in text
-        assert secret.replace(" ", "%20") not in text
 
 
 def assert_refused(expected):

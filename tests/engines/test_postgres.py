@@ -1,16 +1,13 @@
 """Tables of PostgreSQL that somebody else has filled: found as they would find it, and never written."""
 
-import gc
 import json
 import time
-from collections.abc import Mapping
 from typing import ClassVar
 
 import pytest
 import strangers
 from hydra import compose, initialize_config_dir
 from letters import LetterEncoder
-from omegaconf import OmegaConf
 from postgres import PASSWORD, address, postgres
 
 from ragsweep.core.errors import ConfigError, RagsweepError, RetrieverError
@@ -132,13 +129,6 @@ def test_the_distance_is_that_of_the_index(database, distance):
     assert strangers.named(found) == [strangers.nearest(query, distance)[0][:5] for query in strangers.QUERIES]
 
 
-def test_fields_within_json_are_found_by_their_names():
-    within = {"source": "metadata_.source", "page": "metadata_.page"}
-    [[first, *_], *_] = answers(**LLAMA_INDEX, **within, distance="cosine").results
-    source, at, text = strangers.PASSAGES[strangers.ids().index(first.ids[0])]
-    assert (first.source, first.page, first.text) == (f"/docs/{source}", str(at), text)
-
-
 @pytest.mark.parametrize(
     ("preset", "settings"),
     [
@@ -157,16 +147,6 @@ def test_presets_are_the_tables_of_frameworks(preset, settings, letters, store):
     assert (first.source, first.text) == (f"/docs/{source}", text)
 
 
-def test_a_filter_of_the_command_line_looks_into_json(letters):
-    register_resolvers()
-    given = [f"+retriever.filter.collection_id={FIRST['collection_id']}", "+retriever.filter.cmetadata.page=[0,1]"]
-    with initialize_config_dir(str(CONF), version_base=None):
-        node = compose("config", ["retriever=langchain_pgvector", *given]).retriever
-    assert isinstance(node.filter.cmetadata, Mapping)
-    results = answers(**LANGCHAIN, filter=OmegaConf.to_container(node.filter), encoder=letters).results
-    assert {result.page for each in results for result in each} == {"0", "1"}
-
-
 @pytest.mark.parametrize("column", ["text", "text_search_tsv"])
 def test_full_text_is_that_of_the_server(database, column):
     settings = {"text": "text"} if column == "text" else {"tsvector": column}
@@ -182,27 +162,6 @@ def test_full_text_is_that_of_the_server(database, column):
         assert {result.ids[0]: result.score for result in results} == dict(expected)
         assert [result.score for result in results] == [rank for _, rank in expected]
     assert any(found.results)
-
-
-def test_all_words_are_fewer_rows_and_another_language_other_ones():
-    def count(**settings):
-        return [len(each) for each in answers(**LLAMA_INDEX, text="text", search="text", **settings).results]
-
-    assert sum(count(words="all")) < sum(count())
-    assert count(language="simple") != count()
-
-
-@pytest.mark.parametrize("settings", [{"search": "text", "text": "text"}, {"search": "vector"}], ids=str)
-def test_rows_that_rank_equally_come_in_the_order_of_their_fields(database, settings):
-    run_in(database, "CREATE TABLE tied (id int, text text, embedding vector(26))")
-    try:
-        one = str(LetterEncoder().encode(["iron"], "passage")[0].tolist())
-        statement = "INSERT INTO tied SELECT n, 'iron tablets', %s::vector FROM generate_series(9, 1, -1) n"
-        run_in(database, statement, [one])
-        found = answers(table="tied", depth=3, **settings)
-    finally:
-        run_in(database, "DROP TABLE tied")
-    assert {tuple(names) for names in strangers.named(found) if names} == {("1", "2", "3")}
 
 
 def test_both_searches_are_fused():
@@ -241,53 +200,17 @@ def test_a_filter_leaves_other_rows_out():
 
 
 @pytest.mark.parametrize(
-    ("index", "base", "setting"),
-    [
-        ("hnsw (embedding vector_cosine_ops)", {"ef_search": 5}, {"ef_search": 400}),
-        ("ivfflat (embedding vector_cosine_ops) WITH (lists = 50)", {}, {"probes": 50}),
-        ("ivfflat (embedding vector_cosine_ops) WITH (lists = 50)", {}, {"exact": True}),
-    ],
-    ids=str,
-)
-def test_settings_of_the_search_change_what_an_index_finds(database, index, base, setting):
-    run_in(database, "CREATE TABLE many (id int, embedding vector(26))")
-    try:
-        run_in(
-            database,
-            "INSERT INTO many SELECT n, (SELECT array_agg(abs(sin(n * d)))::vector FROM generate_series(1, 26) d) "
-            "FROM generate_series(1, 2000) n",
-        )
-        run_in(database, f"CREATE INDEX ON many USING {index}")
-        run_in(database, "ANALYZE many")
-        found = [strangers.named(answers(table="many", depth=20, **each)) for each in (base, setting)]
-        exact = strangers.named(answers(table="many", depth=20, exact=True))
-    finally:
-        run_in(database, "DROP TABLE many")
-    assert found[0] != found[1]
-    hits = [sum(len({*a} & {*b}) for a, b in zip(each, exact, strict=True)) for each in found]
-    assert hits[1] > hits[0]
-
-
-@pytest.mark.parametrize(
     ("settings", "said"),
     [
         ({"table": "nothing"}, r"retriever.table: .* has no 'nothing' \(there is 'Docs.data_Manuals', 'bare', "),
         ({**LANGCHAIN, "text": "documnt"}, "retriever.text: no result has 'documnt' .*'cmetadata.page'"),
-        ({**LANGCHAIN, "vector": "vec"}, r"retriever.vector: table .* has no column 'vec' \(there is embedding\)"),
         ({**LANGCHAIN, "filter": {"lang": "en"}}, "retriever.filter.lang: .* has no column 'lang' .*document"),
         ({**LANGCHAIN, "filter": {"id": "x"}}, "table 'langchain_pg_embedding' with this filter is empty"),
-        ({"table": "empty"}, "table 'empty' is empty"),
-        ({"table": "bare"}, r"retriever.vector: null, and table 'bare' .* \(there is a, b\)"),
         (
             {"table": "bare", "search": "text", "text": "word"},
             r"has no column 'word' \(there is words, a, b, growth %s, ",
         ),
-        (
-            {**LANGCHAIN, "search": "text", "tsvector": "document"},
-            "retriever.tsvector: .*no column 'document' .there is none",
-        ),
         ({**LANGCHAIN, "search": "text", "language": "klingon"}, "retriever.language: .*'klingon' .*english"),
-        ({**LANGCHAIN, "search": "text", "text": None}, "retriever.search=text: needs the column of the texts"),
         ({"table": 'x"; DROP TABLE empty; --'}, "retriever.table"),
     ],
     ids=str,
@@ -302,20 +225,6 @@ def test_vectors_of_another_encoder_are_refused_in_one_line():
     second = {"collection_id": "00000000-0000-0000-0000-000000000002"}
     with pytest.raises(ConfigError, match=r"encoder: embeds in 26 dimensions, and table .* with this filter has 3"):
         answers(**LANGCHAIN, filter=second)
-
-
-def test_rows_without_text_or_page_come_back_as_they_are():
-    found = answers(table="bare", search="text", text="words")
-    [iron] = [results for results in found.results if results]
-    assert [(result.text, result.page) for result in iron] == [("iron tablets", "")] * 2
-
-
-def test_names_with_signs_of_a_statement_are_names():
-    found = answers(table="bare", search="text", text="words", id='"growth %s"', filter={"growth %s": 7})
-    assert [(result.ids, result.text) for results in found.results for result in results] == [
-        (("7",), "iron tablets"),
-        (("7",), "iron tablets"),
-    ]
 
 
 def test_a_query_is_no_part_of_a_statement():
@@ -376,25 +285,6 @@ def test_no_connection_is_left_open(database):
     assert connections(database) == 0
 
 
-def test_a_statement_that_fails_leaves_no_connection(database):
-    gc.collect()  # those of other tests
-    run_in(
-        database,
-        "CREATE VIEW broken AS SELECT id, embedding, 1 / (length(id) - length(id)) AS x FROM langchain_pg_embedding",
-    )
-    try:
-        with pytest.raises(ConfigError, match="22012") as refused:  # division by zero
-            made(table="broken").check()
-        assert connections(database) == 0
-    finally:
-        run_in(database, "DROP VIEW broken")
-    assert refused.traceback  # which holds what was open
-
-
-def test_queries_are_asked_at_the_same_time():
-    strangers.assert_nearest(answers(**LANGCHAIN, filter=FIRST, at_once=4), "cosine")
-
-
 def test_a_query_that_takes_too_long_is_ended_by_the_server(database):
     run_in(database, "CREATE VIEW slow AS SELECT id, embedding, pg_sleep(3)::text FROM langchain_pg_embedding")
     try:
@@ -424,14 +314,3 @@ def test_whatever_leads_to_other_rows_is_in_the_fingerprint(monkeypatch, address
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert (made(**LANGCHAIN).fingerprint == here) == same
-
-
-def test_another_database_is_asked_anew(server, store, monkeypatch):
-    here = made(**LANGCHAIN, filter=FIRST, store=store)
-    kept = here.answers(strangers.QUERIES, 5)
-    monkeypatch.setenv("PGVECTOR_URL", address(server, password="forgotten"))  # nothing is asked
-    assert made(**LANGCHAIN, filter=FIRST, store=store).answers(strangers.QUERIES, 5).results == kept.results
-    monkeypatch.setenv("PGVECTOR_URL", address(server, database="template1"))
-    other = made(**LANGCHAIN, filter=FIRST, store=store)
-    with pytest.raises(ConfigError, match="has no 'langchain_pg_embedding'"):
-        other.answers(strangers.QUERIES, 5)

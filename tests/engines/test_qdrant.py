@@ -135,36 +135,6 @@ def test_what_a_collection_does_not_have_is_said_before_a_run(settings, said):
         made(**settings).check()
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"vector": None}, "retriever.vector: null, and so is sparse_vector"),
-        ({"sparse_vector": "words"}, "retriever.fusion: found null, expected rrf or dbsf"),
-        ({"fusion": "rrf"}, "retriever.fusion: found rrf, expected null"),
-    ],
-    ids=str,
-)
-def test_settings_that_contradict_each_other_are_refused(settings, said):
-    with pytest.raises(ConfigError, match=said):
-        made(**settings)
-
-
-def test_another_encoder_is_refused(server):
-    server.fill("short", [{}], ["iron"], np.ones((1, 3), np.float32))
-    with pytest.raises(ConfigError, match=r"encoder: embeds in 26 dimensions, and collection 'short' has 3"):
-        made(collection="short").answers(QUERIES, 3)
-
-
-def test_no_query_is_asked_twice_and_not_without_need_of_the_server(server, store):
-    kept = made(store=store).answers(QUERIES, 3)
-    asked = len(server.asked)
-    assert made(store=store, timeout_s=5).answers(QUERIES, 3).results == kept.results
-    assert len(server.asked) == asked
-    for other in ({"score_threshold": 0.1}, {"filter": {"topic": 1}}, {"exact": True}, {"version": "2"}):
-        made(store=store, **other).answers(QUERIES, 3)
-        assert len(server.asked) == (asked := asked + len(QUERIES)), other
-
-
 def snapshot(folder, *names):
     path = folder / "manuals.snapshot"
     with tarfile.open(path, "w:") as archive:
@@ -261,11 +231,6 @@ def test_a_key_that_goes_out_without_encryption_is_said(monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("QDRANT_URL: qdrant.example.org gets the key without encryption")
 
 
-def test_an_address_without_a_port_has_that_of_qdrant(monkeypatch):
-    monkeypatch.setenv("QDRANT_URL", "https://xyz.cloud.qdrant.io")
-    assert qdrant_retriever.host() == "https://xyz.cloud.qdrant.io:6333"
-
-
 @pytest.mark.parametrize(
     "url", [f"https://me:{KEY}@host:6333", f"https://host:6333?api-key={KEY}", f"https://{KEY}.example", "host:6333"]
 )
@@ -274,12 +239,6 @@ def test_an_address_with_a_key_in_it_is_not_repeated(monkeypatch, url):
     with pytest.raises(ConfigError, match="QDRANT_URL: expected an address") as error:
         made().check()
     assert KEY not in str(error.value)
-
-
-def test_a_package_that_is_missing_is_named(monkeypatch):
-    monkeypatch.setattr("ragsweep_engines.databases.find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=r"retriever=qdrant: needs qdrant_client, .* 'ragsweep\[qdrant\]'"):
-        made()
 
 
 def test_nothing_of_qdrant_is_loaded_before_it_is_used():

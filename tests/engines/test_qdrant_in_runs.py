@@ -42,11 +42,6 @@ def test_a_wrong_key_is_refused_before_a_run_and_kept_nowhere(application, datas
     assert server.writes == []
 
 
-def test_a_server_that_is_not_there_is_named_before_a_run(application, dataset):
-    process = application.run(*COLLECTION, *dataset, QDRANT_URL="http://127.0.0.1:9", QDRANT_API_KEY=KEY)
-    assert_refused(application, process, "QDRANT_URL: http://127.0.0.1:9 cannot be reached")
-
-
 def test_a_collection_is_measured(application, dataset):
     """Its points are chunks of the pages of the dataset, which their payload names."""
     texts = [part for _, _, text in PAGES for part in text.partition(". ")[::2] if part]
@@ -65,7 +60,6 @@ def test_a_collection_is_measured(application, dataset):
             *COLLECTION, *settings, "retriever.score_threshold=2", QDRANT_URL=server.url, QDRANT_API_KEY=KEY
         )
     assert strict.returncode == 0, strict.stderr  # its own threshold removes everything, which is no failure
-    assert "retriever.score_threshold removed all that was ranked" in strict.stdout + strict.stderr
     run, nothing = application.runs()
     assert nothing.data.metrics["hit_rate"] == 0
     assert run.data.metrics["hit_rate"] > 0.5

@@ -52,13 +52,6 @@ class Slotted:
     text: str
 
 
-class OneSlot:
-    __slots__ = "text"  # noqa: PLC0205 - which Python takes for the only name
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-
 def langchain_like(text, **metadata):
     return SimpleNamespace(page_content=text, metadata=metadata, id=None, type="Document")
 
@@ -87,9 +80,6 @@ def test_the_answer_of_a_hosted_service_is_refused_by_its_fields_and_read_by_set
             [Result(("a#1",), text="a#1", score=0.5), Result(("a#2",), "", "", "a#2", 0.25)],
         ),
         ([(0.5, "a#1")], [Result(("a#1",), text="a#1", score=0.5)]),
-        ([("a#1", None), (None, "a#2")], [Result(("a#1",), text="a#1"), Result(("a#2",), text="a#2")]),
-        ([7, np.int64(8)], [Result(("7",)), Result(("8",))]),
-        ([(7, 0.5)], [Result(("7",), score=0.5)]),
         ({"d1": 0.2, "d2": 0.9}, [Result(("d2",), text="d2", score=0.9), Result(("d1",), text="d1", score=0.2)]),
         (
             {"d1": float("nan"), "d2": 0.5, "d3": np.float32("nan")},
@@ -99,15 +89,12 @@ def test_the_answer_of_a_hosted_service_is_refused_by_its_fields_and_read_by_set
                 Result(("d3",), text="d3"),
             ],
         ),
-        ([{"id": "d1", "score": 3}], [Result(("d1",), score=3)]),
         ([{"_id": "d1", "_source": {"text": "t"}, "_score": 3.5}], [Result(("d1",), text="t", score=3.5)]),
-        ({"results": [{"docno": "d1"}]}, [Result(("d1",))]),
         (
             {"answer": "42", "documents": [langchain_like("t", source="a.pdf", page=3)]},
             [Result((), "a.pdf", "3", "t")],
         ),
         ([langchain_like("t", source="a.pdf", page=0)], [Result((), "a.pdf", "0", "t")]),
-        ([(langchain_like("t", page=4.0), 0.5)], [Result((), "", "4", "t", 0.5)]),
         ([llama_like("t", 0.5, file_name="a.pdf", page_label="iv")], [Result(("n1",), "a.pdf", "iv", "t", 0.5)]),
         (SimpleNamespace(source_nodes=[llama_like("t", 0.5)]), [Result(("n1",), text="t", score=0.5)]),
         (
@@ -135,11 +122,6 @@ def test_the_answer_of_a_hosted_service_is_refused_by_its_fields_and_read_by_set
             pd.DataFrame([{"docno": "a", "text": "x"}, {"docno": "b"}]),
             [Result(("a",), text="x"), Result(("b",))],
         ),
-        ([{"id": "a", "score": float("nan")}, {"id": "b", "score": "x"}], [Result(("a",)), Result(("b",))]),
-        (
-            ["half\ud800", {"id": "\udc00", "text": "\ud83d\ude00", "metadata": {"source": "\ud800.pdf"}}],
-            [Result(("half\ufffd",), text="half\ufffd"), Result(("\ufffd",), "\ufffd.pdf", "", "\U0001f600")],
-        ),
         (
             {"points": [{"id": 7, "score": 0.5, "payload": {"page_content": "t", "metadata": {"source": "a.pdf"}}}]},
             [Result(("7",), "a.pdf", "", "t", 0.5)],
@@ -149,13 +131,7 @@ def test_the_answer_of_a_hosted_service_is_refused_by_its_fields_and_read_by_set
             [Result(("d",), "a.pdf", "0", "t")],
         ),
         ([{"id": "a", "page": [3, 4]}], [Result(("a",))]),
-        ((each for each in ["a#1"]), [Result(("a#1",), text="a#1")]),
         ([Slotted("a.pdf", 3, "t")], [Result((), "a.pdf", "3", "t")]),
-        ([OneSlot("t")], [Result((), text="t")]),
-        (
-            [*pd.DataFrame({"source": ["a.pdf"], "page": [3], "score": [0.5]}).itertuples()],
-            [Result((), "a.pdf", "3", score=0.5)],
-        ),
         ([], []),
         ({"documents": []}, []),
     ],
@@ -168,14 +144,9 @@ def test_results_are_read_whatever_their_shape(answer, expected):
     ("answer", "said"),
     [
         (None, "returned NoneType, expected a list of results"),
-        ("a text", "returned str, expected a list of results"),
-        (3, r"returned int with fields without a list of results \(none\)"),
         ({"a#1", "a#2"}, "returned set, expected a list of results, the best first"),
-        (frozenset(["a#1"]), "returned frozenset, expected a list"),
         ({"answer": "42"}, r"without a list of results \('answer'\)"),
-        ([None], "a result of type NoneType"),
         ([{}], "a result of type dict"),
-        ([True], "a result of type bool"),
         (
             [{"wert": {"inhalt": "t"}, "score": 1}],
             r"no result has a field of a usual name \(there is 'wert\.inhalt', 'score'\)",
@@ -191,10 +162,6 @@ def test_a_field_that_is_set_is_the_one_that_is_read():
     found = [{"name": "d1", "where": {"file": "a.pdf", "sheet": 3}, "says": "t", "rank": {"cosine": 0.5}}]
     fields = Fields("name", "where.file", "where.sheet", "says", "rank.cosine")
     assert read(found, fields) == [Result(("d1",), "a.pdf", "3", "t", 0.5)]
-
-
-def test_a_result_may_have_known_fields_that_are_empty():
-    assert read([{"text": "", "score": 0.5}]) == [Result(score=0.5)]
 
 
 def test_a_path_that_fails_on_a_result_is_one_line():

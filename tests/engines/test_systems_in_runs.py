@@ -142,29 +142,6 @@ def test_no_record_chooses_what_is_called(harmful, shared_application, dataset, 
     assert not any(system.parent.rglob("called_by_a_record"))
 
 
-def test_a_system_and_ours_are_decided_between(application, dataset, system, tmp_path):
-    (tmp_path / "conf" / "retriever").mkdir(parents=True)
-    (tmp_path / "conf/retriever/mine.yaml").write_text("defaults: [callable]\ncall: mine:Words\n")
-    own = [f"hydra.searchpath=[{tmp_path}/conf]", "retriever=mine,sparse", "k=2"]
-    process = application.run("-m", *dataset, *own, PYTHONPATH=str(system))
-    assert process.returncode == 0, process.stderr
-    assert {run.data.params["retriever"] for run in application.children()} == {"CallableRetriever", "SparseRetriever"}
-    [parent] = application.parents()
-    assert parent.data.tags["best.configuration"] in ("retriever=mine", "retriever=sparse")
-
-
-def test_a_query_that_fails_for_good_is_named_and_the_run_failed(application, dataset, system, tmp_path):
-    settings = ["retriever=callable", "retriever.call=mine:breaks", f"store.path={tmp_path}"]
-    process = application.run(*dataset, *settings, PYTHONPATH=str(system))
-    assert process.returncode == 1
-    said = process.stderr.splitlines()[-1]
-    assert 'mine:breaks: query "What clears worms?" failed (ValueError: the index is gone)' in said
-    assert [run.info.status for run in application.runs()] == ["FAILED"]
-    before = len(asked(system))
-    application.run(*dataset, *settings, PYTHONPATH=str(system))
-    assert len(asked(system)) == before  # those that came before are kept
-
-
 def test_questions_and_judged_ids_are_enough(application, system, tmp_path):
     rows = ["id,query,relevant_docs"]
     rows += [f'{at},"{query}","{"; ".join(pages)}"' for at, (query, pages, _) in enumerate(small.QUERIES)]
@@ -179,14 +156,6 @@ def test_questions_and_judged_ids_are_enough(application, system, tmp_path):
     refused = application.run(*questions, "retriever=sparse")
     assert refused.returncode == 2
     assert "or name a corpus: only a retriever that runs elsewhere needs none" in refused.stderr
-
-
-def test_pages_from_0_are_said(application, dataset, system):
-    settings = ["retriever=callable", "retriever.call=mine:Words", "+retriever.settings={first_page:0,letters:5}"]
-    process = application.run(*dataset, *settings, PYTHONPATH=str(system))
-    assert "set retriever.first_page=0" in process.stdout + process.stderr
-    right = application.run(*dataset, *settings, "retriever.first_page=0", PYTHONPATH=str(system))
-    assert "set retriever.first_page" not in right.stdout + right.stderr
 
 
 def test_questions_without_an_answer_are_asked_and_a_record_without_them_does_not_tell(application, system, tmp_path):

@@ -94,11 +94,6 @@ def test_what_mlflow_has_recorded_is_read(experiment):
         TracesRetriever(**settings | {"experiment": "nothing"}).check()
 
 
-def test_other_answers_have_another_fingerprint_and_other_times_have_not(experiment):
-    read = [TracesRetriever(**experiment([(QUESTION, each)])).fingerprint for each in (FIELDS, FIELDS, FIELDS[:1])]
-    assert read[0] == read[1] != read[2]
-
-
 def test_of_a_question_that_was_asked_again_the_latest_answer_counts_wherever_it_stands():
     later, other = span(start_time_unix_nano=2 * START), span(documents=[{"id": "d9", "content": "Old."}])
     found = told(later, other)
@@ -124,12 +119,6 @@ def test_spans_that_are_around_each_other_are_read_to_an_end(parent):
     assert results(told(*chain, span(parent_span_id=parent))) == FOUND
 
 
-def test_spans_of_several_retrievers_are_named():
-    [said] = told(span(name="vectors"), span("Else?", name="words")).notices
-    assert "'vectors (1)', 'words (1)'" in said
-    assert "retriever.span_name" in said
-
-
 @pytest.mark.parametrize(
     ("one", "said"),
     [
@@ -145,32 +134,6 @@ def test_a_span_without_an_answer_is_counted_with_its_reason_and_is_no_empty_ans
     assert [each for each in found.notices if each.startswith("1 span of a retriever") and said in each]
     with pytest.raises(RetrieverError, match=f"has only 1 span of a retriever .*{said}"):
         told(one)
-
-
-@pytest.mark.parametrize(
-    ("asked", "settings"),
-    [
-        ({"query": QUESTION, "k": 3}, {}),
-        ({"str_or_query_bundle": QUESTION}, {}),
-        ({"user": "me", "words": [{"is": QUESTION}]}, {"question": "words[0].is"}),
-    ],
-)
-def test_the_question_is_found_in_the_input_of_a_span(asked, settings):
-    assert results(told(span(asked), **settings)) == FOUND
-
-
-def test_fields_of_results_are_set():
-    named = [{"content": "x", "metadata": {"origin": "m.pdf", "sheet": 3, "number": "7", "short": "y", "fits": 0.25}}]
-    paths = {"id": "number", "source": "origin", "page": "sheet", "text": "short", "score": "fits"}
-    found = told(span(documents=named), **{name: f"metadata.{path}" for name, path in paths.items()})
-    assert results(found) == (Result(("7",), "m.pdf", "3", "y", 0.25),)
-    assert results(told(span(documents=named))) == (Result(text="x"),)
-
-
-def test_half_a_character_is_replaced_in_questions_and_answers():
-    found = told(span("Worms\ud83d?", [{"content": "Worms\ud800 take blood."}]))
-    assert [each.query for each in found.answers.values()] == ["Worms\ufffd?"]
-    assert results(found, "Worms\ufffd?") == (Result(text="Worms\ufffd take blood."),)
 
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
@@ -189,20 +152,10 @@ def test_whatever_a_span_has_it_is_read_or_refused(spans):
         assert all(isinstance(result, Result) for result in each.read.results)
 
 
-def test_where_there_is_no_retriever_it_is_said():
-    with pytest.raises(RetrieverError, match="none of its 1 span is that of a retriever"):
-        told(span() | CHAIN)
-
-
 def test_a_store_whose_address_has_a_password_is_refused():
     with pytest.raises(RefusedError, match=r"^retriever\.uri: ") as error:
         TracesRetriever(experiment="app", uri="postgresql://me:hidden-one@host/mlflow")
     assert "hidden-one" not in str(error.value)
-
-
-def test_what_matching_says_is_set():
-    settings = {"experiment": "app", "uri": "sqlite:///x.db"}
-    assert TracesRetriever(**settings, first_page=0, fuzzy_threshold=0.5).matching == (0, 0.5, None)
 
 
 @pytest.mark.parametrize(

@@ -72,24 +72,3 @@ def test_the_numbers_of_traces_are_those_of_the_same_ranking(traced, shared_appl
     for metric in ("ndcg", "recall", "mrr", "precision", "map"):
         assert run.data.metrics[metric] == other.data.metrics[metric]
     assert 0 < run.data.metrics["ndcg"] < 1
-
-
-def test_a_run_of_traces_is_compared_by_what_they_told(traced, shared_application, dataset):
-    [run] = [each for each in runs(shared_application) if each.data.params["retriever"] == "TracesRetriever"]
-    again = shared_application.script_here("reproduce", run.info.run_id, "--no-log", *dataset[2:])
-    assert again.returncode == 0, again.stderr
-    assert "by what the system had returned" in again.stdout
-    assert "identical: " in again.stdout
-
-
-def test_production_and_ours_are_decided_between_where_both_have_the_same_questions(
-    traced, shared_application, dataset, tmp_path
-):
-    (tmp_path / "asked.txt").write_text("".join(f"{row}\n" for row in range(1, len(ASKED) + 1)))
-    (tmp_path / "conf" / "retriever").mkdir(parents=True)
-    (tmp_path / "conf/retriever/live.yaml").write_text("defaults: [traces]\nexperiment: production\n")
-    sweep = [f"hydra.searchpath=[{tmp_path}/conf]", "retriever=live,sparse", f"dataset.ids={tmp_path}/asked.txt"]
-    process = shared_application.run("-m", *dataset, *sweep, "k=2")
-    assert process.returncode == 0, process.stderr
-    [parent] = [run for run in shared_application.parents() if "best.configuration" in run.data.tags]
-    assert parent.data.tags["best.configuration"] in ("retriever=live", "retriever=sparse")

@@ -91,13 +91,6 @@ def test_a_plugin_adds_a_task(installed, application):
     assert [*table["query"]] == ["iron", "tea", "rhythm"]
 
 
-@pytest.mark.usefixtures("processes")
-def test_the_help_lists_the_groups_of_plugins(ragsweep):
-    lines = ragsweep("run", "--help").stdout.splitlines()
-    assert "vowels: default" in lines
-    assert "reasoning: cot, direct, hybrid, structured, tot" in lines
-
-
 @pytest.fixture
 def pointing(monkeypatch):
     """Lets the only entry point of a plugin be another one."""
@@ -154,13 +147,6 @@ def test_a_folder_that_is_not_there_and_a_command_that_is_there_twice_are_named(
     monkeypatch.setattr(EntryPoint, "load", lambda self: Plugin("", conf=tmp_path / "nosuch"))
     with pytest.raises(ConfigError, match=r"plugin broken: its configuration folder .*nosuch does not exist"):
         plugins._loaded(EntryPoint("broken", "broken:PLUGIN", plugins.GROUP))
-
-
-@pytest.mark.parametrize("value", ["", ":PLUGIN", "a b c:d e", "json"])
-def test_an_entry_point_that_names_nothing_is_refused(pointing, value):
-    pointing(value)
-    with pytest.raises(ConfigError, match=r"plugin broken: .*(cannot be loaded|expected a ragsweep Plugin)"):
-        plugins.plugins()
 
 
 def test_a_default_that_is_no_file_is_named(monkeypatch):

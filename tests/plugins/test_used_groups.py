@@ -3,7 +3,7 @@
 import pytest
 
 from ragsweep.app.commands import composed
-from ragsweep.config.groups import name_unused, unused_groups
+from ragsweep.config.groups import unused_groups
 from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError
 
@@ -44,11 +44,6 @@ def test_a_run_is_not_named_by_a_group_without_effect(application):
     run = application.run("retriever=sparse", "encoder=wordllama", "+dry_run=true")
     assert run.stdout == "would run: retriever=sparse\n"
     assert run.stderr.startswith("encoder: no effect")
-
-
-def test_a_group_without_effect_that_is_not_swept_is_named(capsys):
-    name_unused({"encoder"}, swept=["k"])
-    assert capsys.readouterr().err.startswith("encoder: no effect")
 
 
 def test_a_sweep_over_a_group_without_effect_is_refused(application):

@@ -80,20 +80,6 @@ def test_a_difference_that_few_lost_queries_could_reverse_is_none():
     assert veto_of(over(few[:, :11] + [[0] * 10 + [0.5]], [0.3, 0.5])) == "tied"
 
 
-def test_a_tie_with_the_best_is_said_before_the_choice():
-    decision = over(noisy([0.2, 0.6, 0.61, 0.6, 0.2]), [0, 0.3, 0.5, 0.7, 1])
-    names = [claim.name for claim in claims_of(decision)]
-    assert names[:2] == ["not_one_best", "choice"]
-    tie = claims(decision)["not_one_best"]
-    assert (tie["labels"], tie["worse"], tie["same"]) == ("alpha 0.3 to 0.7", 2, False)
-
-
-def test_all_that_are_worse_count_also_where_some_measure_the_same():
-    scores = noisy([0.2, 0.6, 0.605])
-    assert claims(over(scores[[0, 0, 1]], [0, 0.1, 0.5]))["choice"]["others"] == 2
-    assert claims(over(scores[[0, 0, 1, 2]], [0, 0.1, 0.5, 0.7]))["not_one_best"]["worse"] == 2
-
-
 @pytest.mark.parametrize(("same", "number"), [([0, 0], 2), ([0, 0, 1], 3)])
 def test_a_tie_counts_the_configurations_where_some_measure_the_same(same, number):
     """At k 3 all measure the same; at k 5 some do, and the others are tied with them."""
@@ -148,14 +134,7 @@ def test_few_queries_say_how_many_would_show_a_difference_that_matters():
     needed = fewest_queries(lambda queries: detectable_difference(deviation, queries) <= 0.05, 10**6)
     said = claims(over(scores, [0.3, 0.5]))
     assert said["tied"]["more"] == needed - 12
-    assert (said["few"]["queries"], said["few"]["few"]) == (12, True)
-
-
-def test_two_near_copies_are_named_instead_of_what_their_queries_could_detect():
-    same = noisy([0.5], queries=300)[0]
-    said = claims(over(np.array([same, same + np.where(np.arange(300) < 2, 0.01, 0)]), [0.3, 0.5]))
-    assert said["tied"]["near_copies"] == ["alpha 0.5", "alpha 0.3", 2]
-    assert "power" not in said
+    assert (said["few"]["queries"], said["few"]["few"]) == ("12 queries", True)
 
 
 @pytest.mark.usefixtures("long_work")
@@ -196,12 +175,6 @@ def test_what_is_shipped_at_every_cutoff_is_chosen_at_each():
     assert claims(decision)["choice"]["where"] == " at every k"
     verdicts = {row.verdict for row in rows_of(decision) if row.run.swept["retriever.alpha"] == 0.3}
     assert verdicts == {"chosen", "chosen at k 3", "chosen at k 10"}
-
-
-def test_different_configurations_are_named_with_their_cutoffs():
-    said = claims(over_k([0.3, 0.4, 0.8], [0.6, 0.7, 0.5]))
-    assert said["choice"]["label"] == "alpha 0.5"
-    assert said["elsewhere"]["places"] == [{"at": "k 10", "label": "alpha 0.3"}]
 
 
 def test_what_a_larger_cutoff_buys_is_said_of_one_configuration():

@@ -1,12 +1,14 @@
 """The report: a self-contained page, and the same content in Markdown."""
 
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
-from outcomes import FACTS, SETTINGS, Sweep, alpha_k, facts_of, grid, of_scores, over_alpha
+from outcomes import FACTS, SETTINGS, Sweep, facts_of, grid, of_scores, over_alpha
 
 from ragsweep.report import Origin, write_sweep
 from ragsweep.sweeps import decide
@@ -103,29 +105,6 @@ def test_any_name_can_be_written_to_charts_tables_and_sentences(tmp_path, recwar
     assert len([*(tmp_path / "sweep/charts").iterdir()]) == 5
 
 
-def test_the_decision_comes_first(report):
-    for text in report:
-        assert 0 < text.index("Ship alpha 1 at every k") < text.index("alpha=0 k=5")
-    assert report[1].splitlines()[2].startswith("**Ship alpha 1 at every k")
-
-
-def test_every_configuration_has_its_interval_and_verdict(report):
-    _, markdown = report
-    rows = [line for line in markdown.splitlines() if line.startswith("| alpha=")]
-    assert len(rows) >= 6
-    assert rows[0].startswith("| alpha=1 k=3 | chosen |  | 0.3700 | [0.34")
-    assert "| -0.100\N{NO-BREAK SPACE}[-0.100,\N{NO-BREAK SPACE}-0.100] |" in "".join(rows)
-    verdicts = [row.split(" | ")[1].split("\N{NO-BREAK SPACE}")[0].strip(",") for row in rows]
-    assert verdicts == 2 * ["chosen", "worse", "worse"]
-
-
-def test_the_report_says_how_to_repeat_the_sweep(report):
-    for text in report:
-        assert "ragsweep run -m k=3,5" in text
-        assert "ragsweep reproduce 0123abcd" in text
-        assert "ragsweep compare 0123abcd" in text
-
-
 def test_unanswered_queries_are_listed_with_a_command_that_explains_them(tmp_path):
     page, markdown = written(tmp_path, answers())
     assert "Queries with the worst possible F1 in every configuration: 1 of 4." in markdown
@@ -148,26 +127,6 @@ def test_disputes_are_between_configurations_at_the_k_of_the_headline(tmp_path):
     _, markdown = written(tmp_path, Sweep(runs, {}))  # at the smaller one of two cutoffs
     [line] = [line for line in markdown.splitlines() if "Question" in line]
     assert line == "| 3 | Question 3? | k=3 a | 0.400 | k=3 b | 0.200 |"
-
-
-def test_findings_about_the_dataset_are_listed(tmp_path):
-    findings = ["1 page (a.pdf#7) without text, never retrieved.", "1 query (q7) without a judgment."]
-    runs = [replace(run, facts=facts_of({**FACTS, "findings": findings})) for run in grid().outcomes]
-    _, markdown = written(tmp_path, Sweep(runs, {}))
-    assert all(finding in markdown for finding in findings)
-
-
-def test_query_types_have_a_table(tmp_path):
-    halves = np.repeat([0.1, 0.4], 20)
-    sweep = over_alpha(np.array([halves, 0.5 - halves]), [0, 1], types=["one"] * 20 + ["other"] * 20)
-    _, markdown = written(tmp_path, sweep)
-    assert "| one | 20 | alpha=1 | 0.400 | 0.100 | 0.400 | 0.1" in markdown
-
-
-def test_the_report_names_what_did_not_finish(tmp_path):
-    sweep = Sweep([alpha_k(0, 3, 0.1)], {"alpha=1 k=3": "FAILED"})
-    for text in written(tmp_path, sweep):
-        assert text.count("Did not finish: alpha=1 k=3") == 1
 
 
 def test_what_each_system_returned_is_shown_and_the_choice_first(tmp_path):
@@ -214,3 +173,26 @@ def test_a_printed_table_has_its_head_on_every_page(browser, tmp_path):
     of_table = [text for text in texts if len(re.findall(r"run \d+\s+(?:tied|worse)", text)) > 5]
     assert len(of_table) > 2
     assert all("verdict" in text for text in of_table)
+
+
+def test_the_report_has_what_was_decided_measured_and_lost(tmp_path):
+    """Each run has the same numbers and verdict in the page, in Markdown, in decision.json and in the CSV file."""
+    halves = np.repeat([0.1, 0.4], 20)
+    sweep = over_alpha(np.array([halves, 0.5 - halves, halves / 2]), [0, 1, 2], types=["one"] * 20 + ["other"] * 20)
+    facts = facts_of({**FACTS, "findings": ["1 query (q7) without a judgment."]})
+    runs = [replace(run, facts=facts) for run in sweep.outcomes]
+    texts = written(tmp_path, Sweep(runs, {"alpha=3": "FAILED"}))
+    record = json.loads((tmp_path / "decision.json").read_text())
+    summary = pd.read_csv(tmp_path / "results" / "summary_statistics.csv").set_index("name")
+    for text in texts:
+        assert 0 < text.index(record["headline"][0]) < text.index("alpha=2")
+        assert text.count("Did not finish: alpha=3") == 1
+        assert all(command in text for command in (ORIGIN.command, "reproduce 0123abcd", "compare 0123abcd"))
+        assert "1 query (q7) without a judgment." in text.replace("\\", "")
+    assert "| one | 20 | alpha=1 | 0.400 | 0.100 | 0.400 | 0.1" in texts[1]
+    for row in record["rows"]:
+        mean, start = summary.loc[row["name"], "f1"], f"| 5 | {row['name']} | {row['verdict']}"
+        [line] = [line for line in texts[1].splitlines() if line.startswith(start)]
+        assert f"| {mean:.4f} |" in line
+        assert f"<td>{mean:.4f}</td>" in texts[0]
+        assert row["difference"] == pytest.approx(summary.loc[row["name"], "f1_minus_best"])

@@ -406,12 +406,6 @@ def test_what_is_worse_is_never_said_to_be_tied(decision):
     assert not [size for size in here if re.search(rf"\b{size}\b", tied)]
 
 
-def test_a_few_tokens_less_name_no_configuration():
-    decision = decided(*runs(scores([0.58, 0.5], 8), tokens=(317, 300)))
-    assert decision.named is decision.headline.best
-    assert decision.named.value("context/tokens") > min(run.value("context/tokens") for run in decision.sweep.outcomes)
-
-
 def test_what_costs_about_the_same_is_not_said_to_beat_the_choice():
     """Equal recall for 355 tokens instead of 372: a tie that was just said to cost about the same."""
     ahead = scores([0.8])[0]

@@ -11,7 +11,6 @@ from rank_bm25 import BM25Okapi
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval import (
-    NOTHING,
     DenseRetriever,
     Fusion,
     HybridRetriever,
@@ -19,7 +18,6 @@ from ragsweep.retrieval import (
     Search,
     SparseRetriever,
     WeightedSum,
-    rank,
 )
 from ragsweep.store.stage_store import NO_STORE
 
@@ -54,54 +52,6 @@ def test_alpha_0_is_the_sparse_ranking(hybrid, sparse, manual_search):
     assert same(hybrid(alpha=0).rank(manual_search, 10), sparse.rank(manual_search, 10))
 
 
-@pytest.mark.usefixtures("long_work")
-def test_the_ranking_is_the_weighted_sum_over_each_ones_candidates(hybrid, dense, sparse, manual_search):
-    fused, parts = [], [(0.3, dense.rank(manual_search, 20)), (0.7, sparse.rank(manual_search, 20))]
-    for query in range(len(manual_search.queries)):
-        sums = {}
-        for weight, ranking in parts:
-            found = ranking.row(query)
-            scores = dict(zip(found.passages[0].tolist(), found.scores[0].tolist(), strict=True))
-            scores.pop(NOTHING, None)
-            low, high = min(scores.values()), max(scores.values())
-            for passage, score in scores.items():
-                sums[passage] = sums.get(passage, 0) + weight * (score - low) / (high - low)
-        fused.append(sorted(sums, key=lambda passage: (-round(sums[passage], 12), passage))[:10])
-    assert hybrid(alpha=0.3, candidates=20).rank(manual_search, 10).passages.tolist() == fused
-
-
-@pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize(
-    "setting", [{"alpha": 0.3}, {"candidates": 5}, {"fusion": ReciprocalRankFusion()}], ids=" ".join
-)
-def test_every_setting_changes_the_ranking(hybrid, manual_search, setting):
-    default = hybrid().rank(manual_search, 10)
-    assert not np.array_equal(hybrid(**setting).rank(manual_search, 10).passages, default.passages)
-
-
-def test_a_query_that_one_retriever_cannot_answer_keeps_the_others_order(hybrid, dense):
-    search = Search(("iron tablet", "zinc", "birth"), ("anemia",))  # no word in common, but letters
-    assert np.array_equal(hybrid().rank(search, 3).passages, dense.rank(search, 3).passages)
-
-
-def test_a_query_costs_at_least_what_both_retrievers_cost(hybrid, dense, sparse, manual_search):
-    parts = rank(dense, manual_search, 100).latency_ms + rank(sparse, manual_search, 100).latency_ms
-    assert (hybrid().rank(manual_search, 10).latency_ms >= parts).all()
-
-
-@pytest.mark.usefixtures("long_work")
-def test_alpha_is_the_weight_of_any_fusion_that_takes_weights(hybrid, dense, sparse, manual_search):
-    found = hybrid(alpha=0.3, fusion=ReciprocalRankFusion(constant=5)).rank(manual_search, 10)
-    parts = [(0.3, dense.rank(manual_search, 100)), (0.7, sparse.rank(manual_search, 100))]
-    for query in range(len(manual_search.queries)):
-        sums = {}
-        for weight, ranking in parts:
-            passages = ranking.row(query).passages[0]
-            for rank_, passage in enumerate(passages[passages != NOTHING].tolist(), start=1):
-                sums[passage] = sums.get(passage, 0) + weight / (5 + rank_)
-        assert found.passages[query].tolist() == sorted(sums, key=lambda each: (-sums[each], each))[:10]
-
-
 @dataclass(frozen=True)
 class FirstRanking(Fusion):
     """A fusion without weights."""
@@ -122,17 +72,6 @@ def test_alpha_has_no_effect_on_a_fusion_without_weights(hybrid, manual_search):
 def test_weights_beside_alpha_are_refused(hybrid):
     with pytest.raises(ConfigError, match=r"fusion\.weights: found \[0\.5, 0\.5\], expected null, as alpha gives"):
         hybrid(fusion=WeightedSum([0.5, 0.5]))
-
-
-@pytest.mark.parametrize(
-    ("fusion", "formula"),
-    [
-        (WeightedSum(), "0.7 * norm of dense + 0.3 * norm of sparse"),
-        (ReciprocalRankFusion(), "0.7 / (60 + rank in dense) + 0.3 / (60 + rank in sparse)"),
-    ],
-)
-def test_the_trace_says_how_the_score_is_made(hybrid, manual_search, fusion, formula):
-    assert hybrid(fusion=fusion).trace(manual_search, 0).formula == formula
 
 
 TEXTS = (
@@ -186,16 +125,6 @@ def test_without_a_limit_the_scores_of_all_passages_are_normalised(letters, back
         order = sorted(range(len(TEXTS)), key=lambda each: (-round(scores[each], 9), each))
         assert found.passages[query].tolist() == order
         assert found.scores[query] == pytest.approx(scores[order], abs=1e-6)
-
-
-@pytest.mark.usefixtures("long_work")
-def test_without_a_limit_the_manual_is_ranked_as_by_a_loop_over_whole_vectors(letters, manual_search):
-    hybrid = HybridRetriever(DenseRetriever(letters, NO_STORE), SparseRetriever(NO_STORE), 0.5, candidates=None)
-    found = hybrid.rank(manual_search, 20)
-    vectors = loop_over_whole_vectors(cosines(manual_search, letters), okapi(manual_search), 0.5)
-    for query, scores in enumerate(vectors):
-        assert found.scores[query] == pytest.approx(scores[found.passages[query]], abs=1e-6)
-        assert found.scores[query] == pytest.approx(-np.sort(-scores)[:20], abs=1e-6)
 
 
 def test_a_fusion_by_ranks_gives_no_rank_to_what_was_not_retrieved(letters):

@@ -22,10 +22,6 @@ def test_the_order_is_score_descending_then_corpus_order(candidates, depth):
     assert rank([[*candidates]], [[*candidates.values()]], depth)[0] == [expected]
 
 
-def test_a_score_stays_with_its_passage():
-    assert rank([[4, 7, 2]], [[0.1, 0.3, 0.2]]) == ([[7, 2, 4]], [[0.3, 0.2, 0.1]])
-
-
 def test_nothing_stands_behind_every_passage_whatever_its_score():
     assert rank([[NOTHING, 5]], [[9, -3]]) == ([[5, NOTHING]], [[-3, -np.inf]])
 

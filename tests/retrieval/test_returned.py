@@ -1,8 +1,5 @@
 """What a system has returned, as a file."""
 
-import json
-import math
-
 import numpy as np
 import pytest
 
@@ -46,18 +43,6 @@ def test_a_query_that_was_never_asked_is_no_query_without_results(tmp_path):
     assert found.latency_ms.tolist() == [2.0, 1.0]
 
 
-def test_a_score_that_is_no_number_is_none(tmp_path):
-    [line] = lines_of(["one"], Answers([(Result(("a",), score=math.nan),)], np.empty(0)))
-    assert json.loads(line)["results"][0]["score"] is None
-    assert json.loads(line)["ms"] is None
-
-
-def test_fields_that_are_not_known_may_be_left_out(tmp_path):
-    found = written(tmp_path / "x.jsonl", '{"query": "one", "results": [{"ids": ["a"]}]}').answers(["one"], 9)
-    assert [*found.results] == [(Result(("a",)),)]
-    assert len(found.latency_ms) == 0
-
-
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -80,7 +65,3 @@ def test_a_file_that_is_not_there_or_lacks_a_query_is_named(tmp_path):
         ReturnedRetriever(str(tmp_path / "nosuch.jsonl")).check()
     with pytest.raises(RetrieverError, match='has no line of the query "two"'):
         written(tmp_path / "x.jsonl", '{"query": "one", "results": []}').answers(["two"], 9)
-
-
-def test_what_matching_says_is_set(tmp_path):
-    assert ReturnedRetriever("x", first_page=0, fuzzy_threshold=0.5).matching == (0, 0.5, None)

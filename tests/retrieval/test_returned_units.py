@@ -45,18 +45,6 @@ def test_a_page_is_the_whole_page():
     assert [TEXTS[each.page] for each in passages] == found
 
 
-def test_a_passage_of_several_pages_returns_all_of_them():
-    passages, found = units(PageUnit(), RecursiveChunker(size=130, overlap=0, across_pages=True))
-    crossing = [text for each, text in zip(passages, found, strict=True) if "\f" in each.text]
-    assert crossing
-    assert set(crossing) <= {"\f".join(TEXTS[:2]), "\f".join(TEXTS[1:]), "\f".join(TEXTS)}
-
-
-def test_a_document_is_all_of_its_pages():
-    _, found = units(DocumentUnit(), RecursiveChunker(size=30, overlap=0))
-    assert set(found) == {"\f".join(TEXTS)}
-
-
 @pytest.mark.parametrize("unit", [DocumentUnit(), None])
 def test_a_page_ends_with_a_line_break_in_what_a_prompt_gets(unit):
     documents, passages = corpus(RecursiveChunker(size=1000, overlap=0, across_pages=True))
@@ -79,17 +67,6 @@ def test_a_window_has_the_neighbours_in_the_same_document(size):
         assert re.sub(r"\s+", " ", text) == re.sub(r"\s+", " ", " ".join(each.text for each in near))
 
 
-def test_a_window_of_sentences_has_whole_sentences():
-    passages, found = units(WindowUnit(size=1, of="sentences"), RecursiveChunker(size=12, overlap=0))
-    [middle] = [
-        text
-        for each, text in zip(passages, found, strict=True)
-        if each.source == "a" and each.text.startswith("Tea does")
-    ]
-    assert middle == "Iron helps. Tea does not. Take it daily."
-    assert found[0] == "Iron helps. Tea does not."
-
-
 def test_a_parent_is_the_larger_chunk_around_a_passage():
     parents = RecursiveChunker(size=70, overlap=0)
     _, of_parents = corpus(parents)
@@ -102,11 +79,6 @@ def test_a_parent_is_the_larger_chunk_around_a_passage():
         ]
         assert around == [] or text == around[0]
         assert each.text in text
-
-
-def test_a_passage_across_two_parents_loses_nothing():
-    passages, found = units(ParentUnit(chunker=RecursiveChunker(size=20, overlap=0)), PageChunker())
-    assert found == [each.text for each in passages]
 
 
 def test_a_parent_that_leaves_passages_out_is_refused():

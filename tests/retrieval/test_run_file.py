@@ -5,7 +5,6 @@ import os
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 import pytest
 import pytrec_eval
 from conversions import METRICS
@@ -14,8 +13,8 @@ from hypothesis import strategies as st
 
 import ragsweep
 from ragsweep.core import trec_files
-from ragsweep.core.errors import DatasetError, RetrieverError
-from ragsweep.core.trec_files import TAG, trec_eval_order
+from ragsweep.core.errors import DatasetError
+from ragsweep.core.trec_files import trec_eval_order
 from ragsweep.datasets import (
     Collection,
     DatasetFormat,
@@ -33,7 +32,6 @@ from ragsweep.retrieval import (
     Names,
     PipelineRetriever,
     Ranker,
-    Reranker,
     Rewriter,
     RunFileRetriever,
     Search,
@@ -67,10 +65,6 @@ def test_a_line_names_a_unit_or_a_passage(tmp_path):
     assert found(tmp_path, "q1 Q0 m#2 1 0.9 me", "q1 Q0 m#1/1 2 0.8 me", "q1 Q0 a@b#1/0 3 0.7 me")[0] == [2, 1, 3]
 
 
-def test_scores_may_have_exponents(tmp_path):
-    assert found(tmp_path, "q1 Q0 a@b#1 1 1.5E-3 s", "q1 Q0 m#2 2 9e-4 s")[0] == [3, 2]
-
-
 def test_the_score_decides_and_equal_scores_are_in_the_order_of_trec_eval(tmp_path):
     lines = ["q1 Q0 m#1/0 1 -2 me", "q1 Q0 a@b#1 2 3e0 me", "q1 Q0 m#2 3 3 me", "q1 Q0 m#1/1 4 3.0000000001 me"]
     assert found(tmp_path, *lines)[0] == [2, 1, 3, 0]
@@ -90,24 +84,11 @@ def test_lines_are_in_the_order_of_trec_eval(scores):
     assert [documents[each] for each in order] == sorted(documents, key=lambda each: -ranks[each]["recip_rank"])
 
 
-def test_between_tabs_an_id_may_not_be_empty(tmp_path):
-    with pytest.raises(DatasetError, match="found 5 columns"):
-        found(tmp_path, "1\tQ0\t\t1\t0.9\ttag")
-
-
 def test_between_tabs_an_id_has_spaces(tmp_path):
     names = NAMES._replace(units=("m 1", "m 1", "m#2", "a@b#1"))
     search = Search(("one", "two", "three", "four"), ("first", "second"), names)
     lines = ["q 2\tQ0\tm#2\t1\t0.9\tmy system", "q 2\tQ0\tm 1\t2\t0.8\tmy system 2"]
     assert found(tmp_path, *lines, search=search)[1] == [2, 0]
-
-
-def test_a_unit_that_is_listed_again_stands_for_its_next_passage(tmp_path):
-    assert found(tmp_path, "q1 Q0 m#1 1 3 me", "q1 Q0 m#1 2 2 me")[0] == [0, 1]
-
-
-def test_a_unit_stands_for_a_passage_that_no_line_names(tmp_path):
-    assert found(tmp_path, "q1 Q0 m#1 1 3 me", "q1 Q0 m#1/0 2 2 me")[0] == [1, 0]
 
 
 def test_what_ragsweep_has_written_is_read_as_it_was_meant(tmp_path):
@@ -123,39 +104,18 @@ def test_a_percent_sign_is_an_escape_in_our_own_files(tmp_path, tag, expected):
     assert found(tmp_path, f"q1 Q0 a%20b 1 1.0 {tag}", search=search) == [[expected]]
 
 
-def test_passages_of_several_pages_are_refused_as_a_line_names_only_one(tmp_path):
-    names = NAMES._replace(several_units=True)
-    with pytest.raises(RetrieverError, match=r"several pages; expected chunker\.across_pages=false"):
-        found(tmp_path, "q1 Q0 m#1 1 2 x", search=replace(SEARCH, names=names))
-
-
-def test_a_ranking_is_cut_at_the_depth(tmp_path):
-    assert found(tmp_path, "q1 Q0 m#1 1 3 me", "q1 Q0 m#2 2 2 me", depth=1) == [[0], []]
-
-
 def test_files_may_be_zipped_and_have_the_line_ends_of_windows(tmp_path):
     path = tmp_path / "run.trec.gz"
     path.write_bytes(gzip.compress(b"\xef\xbb\xbf\r\nq1\tQ0\tm#2\t1\t1e-3\tme\r\n"))
     assert rank(RunFileRetriever(str(path)), SEARCH, 5).passages.tolist() == [[2], [NOTHING]]
 
 
-def test_a_page_with_several_passages_may_be_found_by_several_parts_of_a_system():
-    found = pd.DataFrame({"query_id": "q", "doc_id": ["p", "p", "p", "r"], "score": [4, 3, 2, 1], "name": [*"xxyy"]})
-    assert ragsweep.evaluate(found, {"q": {"r": 1}}, k=4, resamples=1).means["mrr"] == 1 / 4
-
-
 MALFORMED = [
     ("q1 Q0 m#1 1 me", "line 1: found 5 columns, expected 'query Q0 document rank score tag'"),
-    ("q1 Q0 m 1 1.0 2 me", "line 1: found 7 columns"),
     ("q1,Q0,m#1,1,3.5,me", "line 1: found 1 columns, expected 'query Q0 document rank score tag'"),
-    ('{"q1": {"m#1": 2.5}}', "line 1: found 3 columns, expected 'query Q0 document rank score tag'"),
-    ("qid,docno,score\nq1,m#1,2.5", "line 1: found 1 columns, expected 'query Q0 document rank score tag'"),
     ("q1\tm#1\t1", "line 1: found 3 columns, expected 'query Q0 document rank score tag'"),
     ("q1 Q0 m#1 1 nan me", "line 1: found the score 'nan', expected a number from -1e+30 to 1e+30"),
-    ("q1 Q0 m#1 1 -inf me", "line 1: found the score '-inf'"),
     ("q1 Q0 m#1 1 1e31 me", "line 1: found the score '1e31'"),
-    ("q1 Q0 m#1 1 1_0 me", "line 1: found the score '1_0'"),
-    ("q1 Q0 m#1 1 high me", "line 1: found the score 'high'"),
     ("q1 Q0 x 1 1.0 me", "line 1: found 'x', expected what is judged, such as 'm#1', or a passage, such as 'm#1/0'"),
     ("q1 Q0 m 1 1.0 me", "line 1: found 'm', a document, of which parts are judged; expected what is judged"),
     ("q1 Q0 m#3 1 2 me\nq1 Q0 m#1 2 1 me", "line 1: found 'm#3', which has no text in the dataset; expected documents"),
@@ -164,9 +124,6 @@ MALFORMED = [
     ("q9 Q0 m#1 1 1.0 me", "found the queries 'q9', expected some of the dataset's: 'q1', 'q 2'"),
     ("", "found no line, expected some of the dataset's: 'q1', 'q 2'"),
     ("#q1 Q0 m#1 1 1.0 me", "line 1: found '#q1', expected no comments"),
-    ("q1 Q0 m#1 1 1.0", "line 1: found 5 columns"),
-    ("q1 Q0 m#1 1 1.0 my system", "line 1: found 7 columns"),
-    ("qid Q0 docno rank score tag", "line 1: found the score 'score'"),
     (b"q1 Q0 m#1 1 1.0 caf\xe9", "cannot be read as a TREC file (not UTF-8 (line 1))"),
     (b"q" * 1_100_000, "cannot be read as a TREC file (larger than 1 MB (line 1))"),
     (b"\x1f\x8b\x00\x00", "cannot be read as a TREC file (not UTF-8 (line 1))"),
@@ -194,69 +151,12 @@ def test_what_is_no_file_is_refused(tmp_path, make, said):
         RunFileRetriever(str(tmp_path / "place")).check(SEARCH)
 
 
-def test_a_truncated_zipped_file_is_refused(tmp_path):
-    path = tmp_path / "run.gz"
-    path.write_bytes(gzip.compress(b"q1 Q0 m#1 1 1.0 me\n" * 50)[:-9])
-    with pytest.raises(DatasetError, match=r"run\.gz cannot be read as a TREC file \(cannot be unzipped to its end"):
-        RunFileRetriever(str(path)).check(SEARCH)
-
-
 @pytest.mark.usefixtures("long_work")
 def test_a_file_that_is_very_large_once_unzipped_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(trec_files, "LARGEST_TREC_MB", 1)
     (tmp_path / "run.gz").write_bytes(gzip.compress(b"\n" * 60_000))
     with pytest.raises(DatasetError, match=r"run\.gz cannot be read as a TREC file \(larger than 1 MB\)"):
         RunFileRetriever(str(tmp_path / "run.gz")).check(SEARCH)
-
-
-def test_what_is_left_out_or_missing_is_counted(tmp_path, capsys):
-    path = tmp_path / "partial.trec"
-    path.write_text("q1 Q0 m#1 1 2 me\nq7 Q0 anything 1 1 me\n")
-    RunFileRetriever(str(path), "other").check(SEARCH)
-    assert capsys.readouterr().err.splitlines() == [
-        "queries without a line in other: 1 ('q 2')",
-        "queries in other that are not in the dataset, left out: 1 ('q7')",
-    ]
-
-
-def test_another_content_or_other_names_are_read_anew(tmp_path):
-    path = tmp_path / "run.trec"
-
-    def first(units=NAMES.units):
-        search, retriever = replace(SEARCH, names=NAMES._replace(units=units)), RunFileRetriever(str(path))
-        retriever.check(search)
-        return rank(retriever, search, 5).passages[0, 0]
-
-    path.write_text("q1 Q0 m#1 1 1 me\n")
-    assert first() == 0
-    assert first(("m#2", "m#2", "m#1", "a@b#1")) == 2
-    path.write_text("q1 Q0 m#2 1 1 me\n")
-    assert first() == 2
-
-
-@pytest.mark.parametrize(
-    ("lines", "settings", "tag"),
-    [
-        ("q1 Q0 m#1 1 2 BM25\n", {}, "BM25"),
-        ("q1 Q0 m#1 1 2 BM25\n", {"name": "Lucene"}, ""),
-        (f"q1 Q0 m#1 1 2 {TAG}\n", {}, ""),
-        ("", {}, ""),
-    ],
-)
-def test_a_system_is_called_by_its_run_tag_in_tables_of_pairs(tmp_path, lines, settings, tag):
-    path = tmp_path / "run.trec"
-    path.write_text(lines)
-    assert RunFileRetriever(str(path), **settings).method.tag == tag
-
-
-def test_the_fingerprint_is_that_of_the_content(tmp_path):
-    one, two = (tmp_path / name for name in ("one", "two"))
-    one.write_text("q1 Q0 m#1 1 1 me\n")
-    two.write_text("q1 Q0 m#1 1 1 me\n")
-    first = RunFileRetriever(str(one)).fingerprint
-    assert first == RunFileRetriever(str(two)).fingerprint
-    one.write_text("q1 Q0 m#2 1 1 me\n")
-    assert RunFileRetriever(str(one)).fingerprint != first
 
 
 LINES = st.lists(st.sampled_from(["q1", "Q0", "m#1", "m#1/0", "nan", "1", "-2.5", "#", "%20", "me", "\n", "\0", "é"]))
@@ -281,13 +181,6 @@ class Shouting(Rewriter):
         return [query.upper() for query in queries]
 
 
-@dataclass(frozen=True)
-class Backwards(Reranker):
-    def rerank(self, search, ranking, depth):
-        assert search.names.queries == NAMES.queries[: len(search.queries)]
-        return ranked(ranking.passages, -ranking.scores, depth)
-
-
 WITHIN = {
     "fused": lambda file: FusedRetriever({"file": file, "words": SparseRetriever(NO_STORE)}),
     "hybrid": lambda file: HybridRetriever(file, SparseRetriever(NO_STORE), 1.0),
@@ -305,15 +198,6 @@ def test_a_file_can_be_a_stage_of_another_retriever(tmp_path, name):
     path.write_text("q1 Q0 unknown 1 1 me\n")
     with pytest.raises(DatasetError, match="line 1: found 'unknown'"):
         WITHIN[name](RunFileRetriever(str(path))).check(SEARCH)
-
-
-def test_a_stage_after_a_file_knows_the_names_of_each_single_query(tmp_path):
-    path = tmp_path / "run.trec"
-    path.write_text("q1 Q0 m#1 1 2 me\nq1 Q0 m#2 2 1 me\n")
-    search = replace(SEARCH, queries=SEARCH.queries[:1], names=NAMES._replace(queries=NAMES.queries[:1]))
-    made = PipelineRetriever(RunFileRetriever(str(path)), None, Backwards())
-    assert rank(made, search, 5).passages.tolist() == [[2, 0]]
-    assert SEARCH.row(1).names.queries == ("q 2",)
 
 
 # Metrics
@@ -444,27 +328,6 @@ def test_a_document_without_text_is_refused_as_its_rank_cannot_stay_empty(tmp_pa
     assert again.measure(again.load()).values["mrr"] == 1
 
 
-@pytest.mark.usefixtures("long_work")
-def test_a_query_that_the_file_lacks_scores_0(manual, tmp_path):
-    own = task(Loaded(manual), SparseRetriever(NO_STORE))
-    dataset = own.load()
-    path = exported(tmp_path, own.measure(dataset))
-    first = dataset.queries[0].query_id
-    path.write_text("".join(line for line in path.open() if line.split()[0] != first))
-    left = values(replace(own, retriever=RunFileRetriever(str(path))).measure(dataset))
-    assert not left[:, 0].any()
-    np.testing.assert_array_equal(left[:, 1:], values(own.measure(dataset))[:, 1:])
-
-
-@pytest.mark.usefixtures("long_work")
-def test_a_run_of_the_manual_read_back_has_its_metrics(manual, tmp_path):
-    own = task(Loaded(manual), SparseRetriever(NO_STORE), chunker=RecursiveChunker())
-    dataset = own.load()
-    measured = own.measure(dataset)
-    again = replace(own, retriever=RunFileRetriever(str(exported(tmp_path, measured)))).measure(dataset)
-    np.testing.assert_array_equal(values(again), values(measured))
-
-
 @pytest.mark.soak
 @pytest.mark.real_data
 def test_a_run_of_scifact_read_back_has_its_metrics(scifact, tmp_path):
@@ -525,14 +388,3 @@ def test_resume_notices_that_a_file_has_changed_and_explain_reads_it(application
     )
     assert explained.returncode == 0, explained.stderr
     assert "fever.pdf#2" in explained.stdout
-
-
-def test_an_unknown_document_is_refused_before_anything_is_recorded(application, dataset, runs):
-    (runs / "best.trec").write_text("1 Q0 fever.pdf#99 1 1.0 me\n")
-    process = application.run(*dataset, "retriever=run_file", f"retriever.path={runs}/best.trec")
-    assert process.returncode == 2
-    assert (
-        "best.trec, line 1: found 'fever.pdf#99', expected what is judged, such as" in process.stderr.splitlines()[-1]
-    )
-    assert "Traceback" not in process.stderr
-    assert application.runs() == []

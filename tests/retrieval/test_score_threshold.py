@@ -12,11 +12,8 @@ from ragsweep.retrieval import (
     DenseRetriever,
     FusedRetriever,
     HybridRetriever,
-    Names,
     PipelineRetriever,
     ReciprocalRankFusion,
-    RunFileRetriever,
-    Search,
     SparseRetriever,
     rank,
     ranked,
@@ -63,25 +60,6 @@ def test_a_threshold_cuts_the_ranking_at_its_score(rankers, name):
     cut = pairs(rank(rankers[name](score_threshold=threshold), SEARCH, 10))
     assert cut == [[pair for pair in row if pair[1] >= threshold] for row in without]
     assert cut != without
-
-
-def test_a_threshold_above_all_scores_leaves_nothing(rankers):
-    assert all(not any(pairs(rank(make(score_threshold=1e6), SEARCH, 10))) for make in rankers.values())
-
-
-def test_a_run_file_has_a_threshold_too(tmp_path):
-    (tmp_path / "run.trec").write_text("q0 Q0 d1 1 9.5 me\nq0 Q0 d2 2 0.5 me\nq1 Q0 d2 1 0.25 me\n")
-    passages = tuple(f"d{number}" for number in range(len(SEARCH.passages)))
-    names = Names(tuple(f"q{number}" for number in range(len(SEARCH.queries))), passages, passages, passages)
-    search = Search(SEARCH.passages, SEARCH.queries, names)
-    ranking = rank(RunFileRetriever(str(tmp_path / "run.trec"), score_threshold=0.5), search, 5)
-    assert [[each for each, _ in row] for row in pairs(ranking)] == [[1, 2], [], [], [], [], []]
-
-
-def test_what_a_ranker_leaves_out_by_its_threshold_gets_0_from_it_in_a_fusion():
-    cut = SparseRetriever(NO_STORE, score_threshold=2.0)
-    found = rank(FusedRetriever({"cut": cut}, candidates=None), SEARCH, 20)
-    assert [len(row) for row in pairs(found)] == [len(row) for row in pairs(rank(cut, SEARCH, 20))]
 
 
 def test_all_thresholds_share_one_ranking_in_the_store(tmp_path):

@@ -6,6 +6,7 @@ from outcomes import of_scores
 
 from ragsweep.app.job import name_and_settings
 from ragsweep.report.record import as_record
+from ragsweep.report.rows import summary_of
 from ragsweep.sweeps import DecisionSettings, Sweep, decide, side_by_side, with_own_columns
 from ragsweep.sweeps.configuration_names import told_apart
 
@@ -95,6 +96,6 @@ def test_tables_and_records_keep_whole_values_whatever_the_settings_are_called()
     assert [decision.sweep.label(each) for each in twice] == [
         f"mine {each}" for each in ("one/a.trec", "two/a.trec", values[2])
     ]
-    assert {*decision.summary_statistics["mine"]} == {*decision.sweep.per_query["mine"]} == {*values}
+    assert {*summary_of(decision)["mine"]} == {*decision.sweep.per_query["mine"]} == {*values}
     choices = [as_record(decide(Sweep([each], {}, DecisionSettings("f1"))), "")["choice"] for each in twice]
     assert [each["settings"]["mine"] for each in choices] == values

@@ -61,20 +61,6 @@ def test_as_many_whole_passages_count_as_fit(items, budget):
         assert measured.per_item["retrieved"][query].count("d") == len(taken)
 
 
-def test_with_a_budget_k_has_no_effect_on_values(items):
-    few, many = (replace(task(budget=60), k=k) for k in (1, 50))
-    assert [each.value for each in few.measure(items).scores] == [each.value for each in many.measure(items).scores]
-    assert few.cutoff == "budget"
-    assert "budget" in task().without_effect
-
-
-def test_without_a_budget_nothing_changes(items):
-    plain = task().measure(items)
-    assert plain.cutoff == "k"
-    assert plain.cutoff_unit == ""
-    assert plain.facts["returned"] == (pytest.approx(np.mean([len(text) for text in items.texts])), "words")
-
-
 def test_a_budget_needs_questions_that_have_an_answer(items):
     nobody = replace(items.queries[0], query_id="nobody", answerable=False)
     with pytest.raises(ConfigError, match="budget: found questions without an answer"):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ragsweep.statistics import confidence_intervals
+from ragsweep.statistics import Groups
 from ragsweep.tasks.charts import by_query_type
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.ranking_charts import draw
@@ -38,9 +38,8 @@ def test_every_bar_and_number_is_within_the_axes(metric, values):
 
 def evaluation_of(metric, values):
     """Values of recall and of another metric, shape [2, cutoffs, queries]."""
-    low, high = confidence_intervals(values[:, 4], resamples=200, seed=0)
-    metrics = (Metric("recall", "Recall"), metric)
-    return Evaluation(5, metrics, values, low, high, (None,) * 30, judged=None, resamples=200, seed=0)
+    metrics, groups = (Metric("recall", "Recall"), metric), Groups.none(30)
+    return Evaluation(5, metrics, values, (None,) * 30, judged=None, groups=groups, resamples=200, seed=0)
 
 
 @pytest.mark.parametrize("types", [["low", "high"], [*"abcdefgh"], [f"handbuch-{each}.de.pdf" for each in "abcdefghi"]])
@@ -55,16 +54,6 @@ def test_the_names_of_query_types_are_within_the_chart_and_apart(types):
     assert all(min(place.x0, place.y0) >= 0 and place.x1 <= drawing.bbox.x1 for place in places)
     if labels[0].get_rotation() == 0:
         assert all(one.x1 < other.x0 for one, other in pairwise(places))
-
-
-@pytest.mark.parametrize(("metric", "largest"), [(SHARE, 1), (COST, 900), (GAIN, -40)])
-def test_the_chart_of_a_ranking_has_room_for_the_curve_of_every_metric(metric, largest):
-    values = np.random.default_rng(0).random((2, 20, 30)) * np.array([1, largest])[:, None, None]
-    drawn = dict(draw(evaluation_of(metric, values)))
-    for drawing in drawn.values():
-        below, above = drawing.axes[0].get_ylim()
-        assert below <= min(0, *values.mean(axis=2).ravel())
-        assert above >= max(1, *values.mean(axis=2).ravel())
 
 
 def test_no_curve_goes_on_where_a_ranking_ends_and_more_might_be_found():

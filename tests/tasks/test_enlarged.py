@@ -10,11 +10,9 @@ from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import (
     Collection,
-    Dataset,
     DatasetFormat,
     Document,
     Judgment,
-    PageChunker,
     Query,
     RecursiveChunker,
     Reference,
@@ -137,15 +135,6 @@ def test_every_page_that_is_returned_counts_once(collection, name):
             assert shown.tokens[k - 1, query] == tokens
 
 
-def test_the_page_of_a_page_is_the_page(collection):
-    chosen = {"recall": metrics.recall, "ndcg": metrics.ndcg, "map": metrics.average_precision}
-    plain, enlarged = (task(collection, unit, chosen, PageChunker()) for unit in (None, PageUnit()))
-    one, other = (each.shown(each.load(), each.rank(each.load())) for each in (plain, enlarged))
-    assert np.array_equal(one.evaluation.values, other.evaluation.values)
-    assert np.array_equal(one.tokens, other.tokens)
-    assert one.characters == other.characters
-
-
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("budget", [1, 20, 90, 100_000])
 @pytest.mark.parametrize("name", ["window", "page"])
@@ -228,14 +217,6 @@ def test_a_ranking_that_makes_too_few_parts_is_said(cutoff, candidates, wanted):
     assert (measures.shown(items, measures.rank(items)).ended > 0) == wanted
 
 
-def test_more_than_100_passages_are_ranked_where_parts_need_them(collection):
-    plain = task(collection, None, {"recall": metrics.recall})
-    assert plain.depth == 100
-    assert replace(plain, returns=PageUnit(), k=50).depth == 500
-    assert replace(plain, returns=PageUnit(candidates=150)).depth == 150
-    assert replace(plain, returns=PageUnit(candidates=5)).depth == 100
-
-
 @pytest.mark.usefixtures("long_work")
 def test_all_that_can_be_returned_is_a_recall_of_1(collection):
     """Whatever the unit, with all passages found and a cutoff that holds all of them."""
@@ -284,19 +265,3 @@ def test_questions_without_an_answer_are_refused(collection):
     measures = task(odd, PageUnit(), {"recall": metrics.recall})
     with pytest.raises(ConfigError, match=r"^returns: the dataset has questions without an answer"):
         measures.check(measures.load())
-
-
-def test_nothing_found_returns_nothing(collection):
-    measures = task(collection, PageUnit(), {"recall": metrics.recall})
-    items = measures.load()
-    ranking = measures.rank(items)
-    empty = type(ranking)(np.full_like(ranking.passages, NOTHING), np.full_like(ranking.scores, -np.inf))
-    shown = measures.shown(items, empty)
-    assert shown.evaluation.values.max() == 0
-    assert shown.tokens.max() == 0
-
-
-def test_only_a_dataset_that_is_enlarged_keeps_its_documents(collection):
-    assert task(collection, None, {"recall": metrics.recall}).load().documents == ()
-    assert Dataset.from_collection(collection, SMALL).documents == ()
-    assert task(collection, PageUnit(), {"recall": metrics.recall}).load().documents == collection.documents

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import pytrec_eval
-import yaml
-from application import METRICS, PROJECT
+from application import METRICS
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -116,15 +115,6 @@ def test_every_metric_of_every_query_equals_trec_eval_in_every_form(form, tmp_pa
         assert metrics == pytest.approx(expected[query], abs=1e-12)
 
 
-def test_two_questions_of_a_lesson_on_retrieval():
-    rankings = {"return": ["A", "B", "C", "D", "E"], "password": ["X", "Y", "Z", "W", "V"]}
-    means = ragsweep.evaluate(rankings, {"return": {"A", "C"}, "password": {"Y", "W"}}, k=5).means
-    assert (means["precision"], means["recall"], means["mrr"], means["hit_rate"]) == (0.4, 1, 0.75, 1)
-    ideal = 1 + 1 / np.log2(3)
-    ndcg = ((1 + 1 / np.log2(4)) / ideal + (1 / np.log2(3) + 1 / np.log2(5)) / ideal) / 2
-    assert means["ndcg"] == pytest.approx(ndcg, abs=1e-12)
-
-
 # Which rank earns what
 
 
@@ -132,31 +122,6 @@ def test_a_list_keeps_its_order_beside_a_dict_with_equal_scores():
     run = {"listed": ["a", "z", "m"], "scored": {"a": 1.0, "z": 1.0, "m": 2.0}}
     found = values(ragsweep.evaluate(run, {"listed": ["z"], "scored": ["a"]}, resamples=1))
     assert (found["listed"]["mrr"], found["scored"]["mrr"]) == (1 / 2, 1 / 3)
-
-
-def test_a_repeated_id_earns_credit_once_and_uses_up_the_cutoff():
-    assert measured({"q": ["a", "a", "b"]}, {"q": ["a", "b"]}, k=2)["recall"] == 0.5
-
-
-def test_a_repeated_id_is_dropped_with_before_cutoff():
-    assert measured({"q": ["a", "a", "b"]}, {"q": ["a", "b"]}, k=2, collapse="before_cutoff")["recall"] == 1
-
-
-@pytest.mark.parametrize(
-    ("given_as", "found"), [(34, 1), ("34", 1), (" 34 ", 1), (np.int64(34), 1), (340, 0), ("4", 0)]
-)
-def test_ids_are_compared_as_stripped_strings(given_as, found):
-    assert measured({1: [given_as]}, {"1": {"34": 1}})["hit_rate"] == found
-
-
-@pytest.mark.parametrize("level", [1, 3])
-def test_a_listed_document_is_relevant_at_every_level(level):
-    assert measured({"q": ["a", "b"]}, {"q": ["a"]}, relevance_level=level)["mrr"] == 1
-
-
-def test_a_judgment_made_twice_counts_once():
-    judged = pd.DataFrame({"query_id": ["q"] * 3, "doc_id": ["a", "a", "b"], "grade": [1, 1, 1]})
-    assert measured({"q": ["a"]}, judged)["recall"] == 0.5
 
 
 # Which queries count
@@ -176,19 +141,6 @@ def test_a_judged_query_without_results_scores_0_and_is_named():
     assert result.means["recall"] == 1 / 3
 
 
-def test_every_metric_is_0_if_nothing_was_retrieved():
-    assert measured({"q": []}, {"q": ["a"]}) == ZERO
-
-
-@given(run=RUNS, qrels=QRELS)
-def test_the_queries_are_in_the_order_of_the_qrels(run, qrels):
-    assume(highest(qrels) >= 1)
-    moved = dict(reversed(run.items()))
-    expected = ragsweep.evaluate(run, qrels, resamples=50)
-    assert expected.per_query["query_id"].tolist() == list(qrels)
-    pd.testing.assert_frame_equal(ragsweep.evaluate(moved, qrels, resamples=50).summary, expected.summary)
-
-
 def test_a_query_without_a_relevant_document_scores_0_and_is_named():
     result = ragsweep.evaluate({"q1": ["a"], "q2": ["a"]}, {"q1": {"a": 2}, "q2": {"a": 1}}, relevance_level=2)
     assert result.without_relevant == ("q2",)
@@ -201,11 +153,6 @@ def test_a_query_without_a_relevant_document_scores_0_and_is_named():
     assert "without a relevant document, scoring 0: 1 ('q2')" in repr(result)
 
 
-def test_a_relevance_level_above_every_grade_is_refused():
-    with pytest.raises(DatasetError, match=r"found no grade above 1, expected some of at least 2 \(relevance_level\)"):
-        ragsweep.evaluate(RANKED, JUDGED, relevance_level=2)
-
-
 def test_lines_that_contradict_each_other_are_both_named(tmp_path):
     file = tmp_path / "qrels.trec"
     file.write_text("q 0 a 1\nq 0 a 1.0\nq 0 a 2\n")
@@ -213,31 +160,7 @@ def test_lines_that_contradict_each_other_are_both_named(tmp_path):
         ragsweep.evaluate({"q": ["a"]}, file)
 
 
-@given(st.dictionaries(DOCUMENTS, st.integers(0, 3), min_size=1).filter(lambda grades: max(grades.values()) > 0))
-def test_no_grade_is_too_high_for_exponential_gains(grades):
-    ranked, higher = {"q": sorted(grades)}, {name: 3_000 * grade for name, grade in grades.items()}
-    found = measured(ranked, {"q": higher}, gain="exponential")["ndcg"]
-    best = max(grades.values())
-    assert found == pytest.approx(measured(ranked, {"q": [name for name in grades if grades[name] == best]})["ndcg"])
-
-
 # What is asked for
-
-
-def test_the_metrics_are_those_of_a_run():
-    configured = yaml.safe_load((PROJECT / "conf/evaluation/default.yaml").read_text())["metrics"]
-    assert list(measured({"q": ["a"]}, {"q": ["a"]})) == list(configured)
-
-
-def test_only_the_metrics_that_are_named_are_measured():
-    assert measured({"q": ["a"]}, {"q": ["a"]}, metrics=["ndcg", "mrr"]) == {"ndcg": 1, "mrr": 1}
-
-
-def test_a_user_metric_is_measured():
-    def judged_share(judged, k):
-        return (judged.gains[:, :k] > 0).mean(axis=1)
-
-    assert measured({"q": ["a", "b"]}, {"q": ["a"]}, metrics={"mine": judged_share}) == {"mine": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -248,11 +171,6 @@ def test_a_user_metric_is_measured():
 def test_every_setting_changes_the_result(changed):
     rankings, qrels = {"q": ["a", "a", "d", "c"]}, {"q": {"a": 1, "c": 3, "d": 2}}
     assert measured(rankings, qrels, **changed) != measured(rankings, qrels)
-
-
-def test_the_exponential_gain_is_that_of_burges():
-    found = measured({"q": [*"dcba"]}, {"q": {"a": 3, "b": 2, "c": 1, "d": 0}}, k=3, gain="exponential")
-    assert found["ndcg"] == pytest.approx(0.226869, abs=1e-6)
 
 
 # What is shown
@@ -270,11 +188,6 @@ def test_the_summary_has_the_means_with_their_intervals(result):
     assert result.summary.loc["mrr"].tolist() == [0.5, low, high]
 
 
-def test_a_curve_passes_through_the_mean_at_k(result):
-    assert result.curves.loc[2].to_dict() == result.means
-    assert result.curves.index.tolist() == list(range(1, 21))
-
-
 def test_the_text_shows_the_numbers_and_the_missing_queries(result):
     lines = repr(result).splitlines()
     assert lines[:3] == [
@@ -284,11 +197,6 @@ def test_the_text_shows_the_numbers_and_the_missing_queries(result):
     ]
     assert "ids alike" not in repr(result)
     assert ["mrr", "0.5000"] in [line.split()[:2] for line in lines]
-
-
-def test_the_text_points_to_the_ids_if_no_relevant_document_is_ranked():
-    found = ragsweep.evaluate({"q": ["a.pdf"]}, {"q": ["a"]}, resamples=1)
-    assert "check that rankings and qrels use the same ids" in repr(found)
 
 
 def test_a_notebook_shows_names_as_text_and_not_as_markup(result):
@@ -327,7 +235,6 @@ def test_an_invalid_argument_is_named(settings, message):
     ("rankings", "qrels", "message"),
     [
         (RANKED, {}, "qrels: no query has a judgment, so nothing can be measured"),
-        (RANKED, {"q": []}, "qrels: no query has a judgment, so nothing can be measured"),
         ({}, JUDGED, "rankings: found no query, expected some that qrels judges: 'q'"),
         (
             {"Q1": ["a"], "Q2": []},
@@ -341,22 +248,12 @@ def test_an_invalid_argument_is_named(settings, message):
         ),
         (
             RANKED,
-            {"q": {"a": np.inf}},
-            "qrels, query 'q', document 'a': found the grade inf, expected a whole number from -10^9 to 10^9",
-        ),
-        (
-            RANKED,
-            {"q": {"a": 10**20}},
-            f"qrels, query 'q', document 'a': found the grade {10**20}, expected a whole number from -10^9 to 10^9",
-        ),
-        (
-            RANKED,
             {"q": {"a": 0, "b": -1}},
             "qrels: nothing is relevant: found no grade above 0, expected some of at least 1 (relevance_level)",
         ),
         (RANKED, {"q": {"a": 1, "a ": 2}}, "qrels, query 'q', document 'a': found the grades 1 and 2, expected one"),
     ],
-    ids=range(9),
+    ids=range(6),
 )
 def test_empty_or_contradictory_input_is_refused(rankings, qrels, message):
     with pytest.raises(DatasetError) as error:
@@ -375,3 +272,20 @@ def test_a_single_query_has_no_interval():
 def test_a_cutoff_beyond_the_end_of_every_ranking_is_said(k, said):
     result = ragsweep.evaluate({"q": ["a", "b"], "p": ["a"]}, {"q": {"b": 1}, "p": {"c": 1}}, k=k, resamples=10)
     assert ("at most 2 documents" in repr(result)) == said
+
+
+@given(run=RUNS, qrels=QRELS)
+def test_the_queries_are_in_the_order_of_the_qrels(run, qrels):
+    assume(highest(qrels) >= 1)
+    moved = dict(reversed(run.items()))
+    expected = ragsweep.evaluate(run, qrels, resamples=50)
+    assert expected.per_query["query_id"].tolist() == list(qrels)
+    pd.testing.assert_frame_equal(ragsweep.evaluate(moved, qrels, resamples=50).summary, expected.summary)
+
+
+@given(st.dictionaries(DOCUMENTS, st.integers(0, 3), min_size=1).filter(lambda grades: max(grades.values()) > 0))
+def test_no_grade_is_too_high_for_exponential_gains(grades):
+    ranked, higher = {"q": sorted(grades)}, {name: 3_000 * grade for name, grade in grades.items()}
+    found = measured(ranked, {"q": higher}, gain="exponential")["ndcg"]
+    best = max(grades.values())
+    assert found == pytest.approx(measured(ranked, {"q": [name for name in grades if grades[name] == best]})["ndcg"])

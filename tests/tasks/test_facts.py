@@ -94,9 +94,3 @@ def test_what_cannot_be_read_is_one_line_that_names_the_field(changes, told):
 def test_a_hundred_thousand_wrong_values_are_refused_at_once():
     with pytest.raises(MalformedError, match=r"100,000 of its fields"):
         facts_of(FACTS | {"sections": dict.fromkeys(map(str, range(100_000)))})
-
-
-def test_a_setting_keeps_its_whole_number():
-    """A table would show 0.0 otherwise."""
-    [value] = facts_of(FACTS | {"method": {"stands_for": {"alpha": 0}}}).method.stands_for.values()
-    assert (value, type(value)) == (0, int)

@@ -32,11 +32,6 @@ def test_an_index_that_returns_few_passages_but_the_right_ones_is_none(returned,
     assert lost_neighbours(found(returned, recall), 100) == ()
 
 
-def test_exact_search_loses_nothing():
-    exact = found(0, 0.0)
-    assert lost_neighbours(Ranking(exact.passages, exact.scores), 100) == ()
-
-
 @dataclass(frozen=True)
 class Approximate(SparseRetriever):
     recall: float = 0.0

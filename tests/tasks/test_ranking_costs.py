@@ -11,9 +11,7 @@ from letters import LetterEncoder, numbered
 
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import EncoderError
-from ragsweep.datasets.model.collection import Reading, Reference
-from ragsweep.models.encoders.token_counts import counts_of, token_counts
-from ragsweep.models.encoders.tokenizer import file_of
+from ragsweep.models.encoders.token_counts import token_counts
 from ragsweep.retrieval import Ranking, Search, SparseRetriever
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.tasks.ranking.judging import judge
@@ -55,31 +53,6 @@ def test_tokens_are_those_of_the_encoders_own_library():
     assert token_counts(TEXTS, MINILM, NO_STORE).tolist() == expected
 
 
-def test_a_long_text_is_not_cut():
-    from ragsweep.models.encoders.model_files import MINILM
-
-    [long] = token_counts(["word " * 2000], MINILM, NO_STORE)
-    assert long == 2000
-
-
-def test_a_page_break_is_between_two_tokens():
-    from ragsweep.models.encoders.model_files import MINILM
-
-    assert token_counts(["iron\ftea", "iron\f", "iron tea"], MINILM, NO_STORE).tolist() == [2, 1, 2]
-
-
-def test_a_page_without_spaces_costs_more_than_one_token():
-    from ragsweep.models.encoders.model_files import MINILM
-
-    texts = ["iron", "กขค ab กข", "tea"]
-    assert token_counts(texts, MINILM, NO_STORE).tolist() == [1, 6, 1]
-    assert counts_of(texts, file_of(MINILM), NO_STORE)["tokens"].tolist() == [1, 3, 1]  # as the model reads it
-
-
-def test_words_need_no_model():
-    assert token_counts(TEXTS, "words", NO_STORE).tolist() == [3, 0, 6, 3]
-
-
 def test_a_model_that_is_not_here_is_said_and_counts_nothing(capsys, tmp_path):
     assert token_counts(TEXTS, str(tmp_path), NO_STORE) is None
     assert "tokenizer.json); decision.tokenizer=words counts words" in capsys.readouterr().err
@@ -118,9 +91,7 @@ def test_costs_are_measured_from_the_ranking():
     ranking = Ranking(
         np.zeros((2, 1), dtype=np.int64), np.zeros((2, 1)), np.array([1.0, 3.0]), index_bytes=np.array([4096])
     )
-    items = SimpleNamespace(
-        coverage=lambda _: 0.5, reading=Reading("s", "pypdf 1", 9, (Reference("q", "a.pdf", 0, 0),))
-    )
+    items = SimpleNamespace(coverage=lambda _: 0.5)
     found = {each.metric.name: each.value for each in measures(ranking, np.array([10.0, 30.0]), items, 1)}
     assert found == {
         "context/tokens": 20,
@@ -129,7 +100,6 @@ def test_costs_are_measured_from_the_ranking():
         "latency/p95_ms": pytest.approx(2.9),
         "index/bytes": 4096,
         "coverage/units": 0.5,
-        "coverage/lost_references": 1,
     }
 
 

@@ -30,16 +30,5 @@ def test_a_long_name_is_shortened_and_keeps_its_page():
     assert len(row) == 80
 
 
-def test_a_long_text_is_cut_after_two_lines():
-    _, _, *lines, _, _ = text([line(text=50 * "word ")], width=60)
-    assert len(lines) == 2
-    assert lines[1].endswith("word ...")
-    assert max(map(len, lines)) <= 60
-
-
 def test_control_characters_of_a_passage_are_left_out():
     assert "      red[31m ink" in text([line(text="red\x1b[31m ink\x07")])
-
-
-def test_an_empty_ranking_is_pointed_out():
-    assert "      nothing was retrieved" in text([], [line(rank=None)])

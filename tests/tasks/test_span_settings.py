@@ -10,7 +10,6 @@ from application import PROJECT
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import register_resolvers
 from ragsweep.experiment import Experiment
 
@@ -73,21 +72,6 @@ def test_the_threshold_also_decides_which_passages_are_relevant_without_offsets(
     assert loose.facts["queries_without_relevant"] == []
     assert strict.facts["queries_without_relevant"] == ["1"]
     assert any("not at exactly one place of the document" in sentence for sentence in loose.findings)
-
-
-@pytest.mark.usefixtures("long_work")
-def test_offsets_that_are_missing_are_told_before_anything_is_measured(measured):
-    message = r"^evaluation\.metrics\.token/iou: compares characters, and offsets of 1 reference are not known"
-    with pytest.raises(ConfigError, match=message):
-        measured(spans=UNPLACED)
-
-
-def test_a_dataset_without_references_is_refused_in_one_line(application, dataset):
-    process = application.run(*dataset, "evaluation=spans", "retriever=sparse")
-    assert process.returncode == 2
-    expected = "evaluation.metrics.token/iou: compares spans of text, and small judges pages; expected a dataset with"
-    assert expected in process.stderr.splitlines()[-1]
-    assert application.runs() == []
 
 
 def test_a_sweep_over_chunks_is_decided_by_spans(application, tmp_path):

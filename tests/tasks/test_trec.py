@@ -144,32 +144,6 @@ def test_a_later_passage_of_a_unit_keeps_its_rank_under_another_id():
     assert [line.split()[2] for line in run] == ["a.pdf#1", "a.pdf#1@a.pdf#1/1", "a.pdf#2"]
 
 
-def test_a_unit_is_in_the_file_once_with_before_cutoff():
-    _, run = exported(small(["xx", "y"], ONE), [{0: 3.0, 1: 2.0, 2: 1.0}], collapse="before_cutoff")
-    assert [line.split()[2:4] for line in run] == [["a.pdf#1", "1"], ["a.pdf#2", "2"]]
-
-
-def test_a_unit_keeps_the_score_of_its_best_passage():
-    _, run = exported(small(["xx", "y"], ONE), [{0: 3.0, 1: 2.0, 2: 1.0}], collapse="before_cutoff")
-    assert [float(line.split()[4]) for line in run] == [3.0, 1.0]
-
-
-def test_the_ranks_of_a_query_count_from_1():
-    _, run = exported(small(["x", "y"], ONE), [{0: 1.0, 1: 2.0}])
-    assert run == ["q1 Q0 a.pdf#2 1 2 tag\n", "q1 Q0 a.pdf#1 2 1 tag\n"]
-
-
-def test_white_space_in_a_name_does_not_shift_the_columns():
-    dataset = small(["x"], [Judgment("first query", "my manual.pdf#1", 1)], "my manual.pdf", ["first query"])
-    _, run = exported(dataset, [{0: 1.0}])
-    assert trec_eval(run, dataset, 1, relevance_level=1) == {"first%20query": dict.fromkeys(METRICS, 1.0)}
-
-
-def test_different_names_stay_different():
-    judgments = [Judgment("q1", "a b#1", 1), Judgment("q1", "a%20b#1", 2)]
-    assert len({line.split()[2] for line in qrels_lines(small(["x"], judgments))}) == 2
-
-
 def test_repeated_page_labels_give_no_duplicate_lines():
     pages = [("1", "a.pdf#1", "x"), ("1", "a.pdf#1", "y"), ("1", "a.pdf#1", "z")]
     document = Document.from_pages("a.pdf", pages)

@@ -7,7 +7,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.datasets import Collection, Dataset, Document, FixedChunker, Judgment, PageChunker, Qrels, Query
+from ragsweep.datasets import Collection, Dataset, Document, FixedChunker, Judgment, PageChunker, Query
 from ragsweep.evaluation import recall
 from ragsweep.retrieval import NOTHING, SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
@@ -73,10 +73,6 @@ def test_a_passage_knows_its_pages():
     assert [pages_of(small, passage) for passage in range(2)] == [["a#1", "a#2"], ["a#4", "a#5"]]  # the third is empty
 
 
-def test_ids_are_counted_from_the_page_on_which_a_passage_begins():
-    assert [each.chunk_id for each in dataset(["abcdefgh", "i"], {("q", 1): 1}).passages] == ["a#1/0", "a#1/1"]
-
-
 def test_the_units_of_a_passage_are_those_of_all_its_pages():
     small = dataset(["a", "b", "c", "d"], {("q", 9): 1})
     assert [small.units[unit] for unit in small.passage_units] == ["a#1", "a#4"]
@@ -86,35 +82,6 @@ def test_the_units_of_a_passage_are_those_of_all_its_pages():
     assert small.units_of([0]) == {0, 1, 2}
     assert small.coverage() == 0
     assert dataset(["a", "b"], {("q", 2): 1, ("q", 9): 1}).coverage() == 0.5
-
-
-def test_a_page_without_text_is_empty_in_the_middle_of_a_passage():
-    assert dataset(["a", " ", "c"], {("q", 1): 1}).empty_pages == ("a#2",)
-
-
-def test_pages_of_one_document_are_one_unit_if_documents_are_judged():
-    document = Document.from_pages("a", [("1", "a", "x"), ("2", "a", "y")])
-    collection = Collection("small", "document", (document,), (Query("q", "q"),), (Judgment("q", "a", 1),))
-    assert not len(Dataset.from_collection(collection, LETTERS).further_units)
-
-
-def test_a_passage_stands_for_its_best_page():
-    assert stands_for(dataset("abc", {("q", 2): 1, ("q", 3): 2, ("r", 1): 1}), [0], [0]) == [[3], [1]]
-
-
-def test_of_equal_pages_a_passage_stands_for_the_first():
-    assert stands_for(dataset("abc", {("q", 2): 2, ("q", 3): 2}), [0]) == [[2]]
-
-
-def test_a_passage_without_a_relevant_page_stands_for_its_first():
-    assert stands_for(dataset("abc", {("q", 2): 0, ("q", 3): -1}), [0]) == [[1]]
-
-
-def test_a_page_is_stood_for_once_while_another_is_left():
-    overlapping = FixedChunker(size=5, overlap=4, unit="characters", across_pages=True)  # abc, bcd, cde
-    small = dataset("abcde", {("q", 3): 1, ("r", 3): 1}, overlapping)
-    assert [each.text for each in small.passages] == ["a\fb\fc", "b\fc\fd", "c\fd\fe"]
-    assert stands_for(small, [0, 1, 2], [2, 1, 0]) == [[3, 2, 4], [3, 2, 1]]
 
 
 TEXTS = st.lists(st.sampled_from(["a", "bb", " ", "", "ccccccc"]), min_size=1, max_size=7)
@@ -138,12 +105,6 @@ def test_a_ranking_of_single_pages_is_looked_up():
     small = dataset("abc", {("q", 2): 1}, PageChunker())
     passages = np.array([[2, 0, NOTHING], [1, 1, 2]])
     assert units_of_ranking(passages, small).tolist() == [[2, 0, NOTHING], [1, 1, 2]]
-
-
-def test_without_judgments_a_passage_stands_for_its_first_page():
-    small = dataset("abc", {("q", 3): 1})
-    none = Qrels(*(each[:0] for each in vars(small.qrels).values()))
-    assert stands_for(replace(small, qrels=none), [0], [0]) == [[1], [1]]
 
 
 def test_a_relevant_page_whose_passage_stands_for_another_is_explained():

@@ -8,11 +8,8 @@ from string import ascii_lowercase
 import numpy as np
 import pytest
 from endpoint_server import EndpointServer, Reply
-from outcomes import decided, of_scores
 
 from ragsweep.models.encoders.model_files import MINILM, local_folder, window_of
-from ragsweep.report import headline, veto_of
-from ragsweep.report.record import as_record
 from ragsweep.retrieval import (
     NOTHING,
     CrossEncoderReranker,
@@ -194,42 +191,3 @@ def test_a_sweep_whose_passages_are_cut_names_a_setting_that_reads_them_to_their
     assert "chunker=recursive chunker.size=null" in cut.stderr
     assert cured.returncode == 0
     assert "are longer than" not in cured.stderr
-
-
-def run(name, score, cut):
-    unread = {"model": MINILM, "texts": "queries", "cut": cut, "out_of": 100, "read": 254, "unit": "tokens"}
-    scores = np.clip(score + np.linspace(-0.1, 0.1, 20), 0, 1)
-    return of_scores(name, scores, {"retriever": name}, facts={"unread_texts": [unread] if cut else []}.items())
-
-
-@pytest.mark.parametrize("scores", [(0.5, 0.9), (0.9, 0.5), (0.5, 0.5)])
-def test_nothing_is_shipped_from_5_percent_on_whichever_is_cut(scores):
-    decision = decided(run("dense", scores[0], 5), run("sparse", scores[1], 0))
-    assert veto_of(decision) == "unread texts" == as_record(decision, "")["not_shipped"]
-    first, *rest = headline(decision)
-    assert "5 of 100 queries" in first
-    assert "254" in first
-    assert "(retriever dense)" in first
-    assert not [line for line in rest if "Ship" in line or "the cheapest" in line or "any will do" in line]
-    fair = decided(run("dense", scores[0], 4), run("sparse", scores[1], 0))
-    assert veto_of(fair) != "unread texts"
-
-
-def test_a_sweep_over_questions_that_are_cut_ships_nothing(application, tmp_path):
-    animals = ("penguins", "lighthouses", "violins")
-    table = [{"id": each, "text": f"{each} are here"} for each in animals]
-    asked = [{"qid": each, "query": f"{LONG} where are {each}", "relevant_docs": [each]} for each in animals]
-    for name, rows in (("c", table), ("q", asked)):
-        (tmp_path / f"{name}.json").write_text(json.dumps(rows))
-    given = ["corpus=table", f"corpus.path={tmp_path}/c.json", "questions=table", f"questions.path={tmp_path}/q.json"]
-    given += ["questions.id=qid", "questions.unit=document", "dataset.name=lq", "k=1", "retriever=dense,sparse"]
-    process = application.run("-m", *given)
-    assert process.returncode == 0, process.stderr
-    assert process.stderr.count("3 of 3 queries") == 1, process.stderr
-    [parent] = application.parents()
-    decision = json.loads((application.artifacts(parent) / "decision.json").read_text())
-    assert decision["not_shipped"] == "unread texts"
-    assert "3 of 3 queries" in decision["headline"][0]
-    tags = {child.info.run_name: child.data.tags["decision"] for child in application.children()}
-    assert not any(tag.startswith("chosen") for tag in tags.values())
-    assert "not shipped: unread texts" in tags.values()

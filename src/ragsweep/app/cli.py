@@ -19,15 +19,14 @@ from omegaconf import OmegaConf
 from ragsweep import tracking
 from ragsweep.app.commands import composed
 from ragsweep.app.job import COMMAND, SWEEP, job
-from ragsweep.app.messages import explained, unknown_name
-from ragsweep.app.sweep import SweepCallback, end_killed, without_hydra
-from ragsweep.app.workers import end_workers
+from ragsweep.app.messages import explained, unknown_name, without_hydra
+from ragsweep.app.sweep import SweepCallback
+from ragsweep.app.workers import end_killed, end_workers
 from ragsweep.config.groups import groups
 from ragsweep.config.ignored_input import PRIMARY, refuse_ignored, refuse_unread
-from ragsweep.core.endings import end_if_signalled, ignore_signals, of_signal
+from ragsweep.core import terminal
 from ragsweep.core.errors import ConfigError, JobFailed
 from ragsweep.core.project import CONF, SWEEP_ID, VERSION_BASE, command, options_of, sweep_id
-from ragsweep.core.terminal import FAILED, FULL_ERROR, INTERRUPTED, TERMINATED
 
 HELP = {"--help", "-h"}
 FLAGS = {*HELP, "--hydra-help", "--version", "--resolve", "--run", "-r", "--shell-completion", "-sc"}  # of Hydra, too
@@ -95,7 +94,7 @@ def run() -> int:
     """Run Hydra on the arguments of this process. Returns 0, 1 where a job failed, or 2 for bad input."""
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "8")  # else its threads spin where charts are being drawn
     gc.set_threshold(50_000, 10, 10)  # else it walks through all modules again and again while more are imported
-    os.environ[FULL_ERROR] = "1"  # so that Hydra hands every error to us instead of printing its own account
+    os.environ[terminal.FULL_ERROR] = "1"  # so that Hydra hands every error to us instead of printing its own account
     os.environ.pop(SWEEP, None)
     os.environ.pop(SWEEP_ID, None)
     sweep_id()
@@ -107,11 +106,11 @@ def run() -> int:
             raise SystemExit(0)
         os.environ[COMMAND] = command("run", *given.kept)
         _run_hydra(given)
-        end_if_signalled()
-        ignore_signals()
+        terminal.end_if_signalled()
+        terminal.ignore_signals()
     except BaseException as error:  # the status of the process tells them apart
-        ignore_signals()  # a second one must not leave a traceback, or the sweep open
-        status = explained(of_signal() or error)
+        terminal.ignore_signals()  # a second one must not leave a traceback, or the sweep open
+        status = explained(terminal.of_signal() or error)
         if SweepCallback.sweep and isinstance(error, Exception) and not isinstance(error, JobFailed):
             end_workers()  # a launcher that gave up leaves them
     return _close_sweep(status)
@@ -142,7 +141,7 @@ def _run_hydra(given: Arguments) -> None:
 
 def _close_sweep(status: int) -> int:
     """Close what is open, and the sweep with its summary where there is one; the exit status after that."""
-    killed = status in (INTERRUPTED, TERMINATED)
+    killed = status in (terminal.INTERRUPTED, terminal.TERMINATED)
     if killed and "ragsweep.tracking.run_record" in sys.modules:  # the module that opens runs
         tracking.close_all("KILLED")
     if (sweep := SweepCallback.sweep) is None:
@@ -151,7 +150,7 @@ def _close_sweep(status: int) -> int:
         if killed:
             end_killed(sweep)
         elif not tracking.finish(sweep, failed=status != 0):
-            return FAILED
+            return terminal.FAILED
     except Exception as error:
         with suppress(Exception):
             sweep.parent.close("FAILED")

@@ -24,11 +24,10 @@ from ragsweep.app.messages import explained, in_one_line
 from ragsweep.app.workers import begin_worker
 from ragsweep.config.groups import name_unused, unused_groups
 from ragsweep.core.digest import shortened_with_digest
-from ragsweep.core.endings import end_if_signalled
 from ragsweep.core.errors import ConfigError, JobFailed
 from ragsweep.core.progress import hide_progress, progress
 from ragsweep.core.project import register_resolvers, sweep_id
-from ragsweep.core.terminal import FAILED, guard
+from ragsweep.core.terminal import FAILED, end_if_signalled, guard
 from ragsweep.tracking.address import check_address, check_places, say_variable, sqlite_file, store_overrides
 
 SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job needs to know about its sweep, as JSON
@@ -36,6 +35,8 @@ COMMAND = "RAGSWEEP_COMMAND"  # in the environment: the beginning of the command
 UNNAMED = ("dataset", "corpus", "questions", "tracking", "store", "hydra", "dry_run")  # do not name a run
 NOT_REPEATED = ("tracking.resume=", "dry_run=", "hydra.job.env_set")  # which may have passwords
 
+
+experiments: dict[tuple[str, ...], Any] = {}  # built before jobs begin, by sweep and overrides; each is run once
 # Here, since the workers of a launcher import this file alone.
 register_resolvers()
 warnings.filterwarnings("ignore", message=r"\s+'hydra/launcher/.*' is validated")  # our YAML has the plugins' own names
@@ -77,7 +78,7 @@ def job(config: DictConfig) -> float:
         if not in_sweep:
             tracking.check_uri(config.tracking.uri, config.tracking.artifacts)
             tracking.close_orphans(config.tracking)
-        metrics, record, sentences = experiment.run(config, tracked)
+        metrics, record, sentences = experiment.run(config, tracked, experiments.pop((sweep_id(), *typed), None))
     except Exception as error:
         end_if_signalled()
         if not in_sweep:
@@ -112,7 +113,7 @@ def _checked_start(config: DictConfig, typed: Sequence[str], parsed: Sequence[Ov
         name_unused(unused)
         check_tracking(config)
         experiment.items  # noqa: B018 - is loaded and checked here
-        experiment.keep(typed, sweep_id())
+        experiments[sweep_id(), *typed] = experiment
         if config.get("dry_run"):
             print(f"would run: {name_and_settings(parsed, [], unused)[0]}")
             raise SystemExit(0)

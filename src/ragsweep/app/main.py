@@ -12,10 +12,10 @@ from pkgutil import resolve_name
 from typing import NoReturn
 
 from ragsweep.core import terminal
-from ragsweep.core.endings import answer_signals
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.plugins import DISABLED, Command, plugins
 from ragsweep.core.project import PROJECT, project
+from ragsweep.core.terminal import answer_signals
 from ragsweep.tracking.address import check_arguments
 
 COMMANDS = {  # by name, the module of this package that has the function of this name, and what it does

@@ -13,7 +13,7 @@ from typing import Any
 import hydra
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError
 
@@ -124,6 +124,11 @@ def _unknown_in(name: str, primary: str) -> str:
             config = hydra.compose(primary)
     listed = "ragsweep run --help" if primary == "config" else f"{primary}.yaml"
     return unknown_setting(name, [*settings_in(OmegaConf.to_container(config))], listed)
+
+
+def without_hydra(config: DictConfig) -> DictConfig:
+    """A configuration without Hydra's own."""
+    return OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
 
 
 def settings_in(node: Any, prefix: str = "") -> Iterator[str]:

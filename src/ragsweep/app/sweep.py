@@ -1,4 +1,4 @@
-"""A sweep: lists and checks its jobs before it starts, opens it, and ends one that was interrupted."""
+"""A sweep: lists and checks its jobs before it starts, and opens it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from ragsweep.app.job import COMMAND, SWEEP, as_given, check_tracking, command_of, name_and_settings
-from ragsweep.app.messages import explained, settings_in, unknown_setting
-from ragsweep.app.workers import check_launcher, end_workers, tell_workers
+from ragsweep.app.job import COMMAND, SWEEP, as_given, check_tracking, command_of, experiments, name_and_settings
+from ragsweep.app.messages import explained, settings_in, unknown_setting, without_hydra
+from ragsweep.app.workers import check_launcher, tell_workers
 from ragsweep.config.composing import SharingLoader, sharing
 from ragsweep.config.groups import name_unused, unused_groups
 from ragsweep.core.digest import digest, shortened_with_digest
@@ -141,18 +141,6 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
         sweep = tracking.OpenSweep(job, parent, names, decision_of(first), VERBOSE in os.environ)
     sweep.stop.unlink(missing_ok=True)
     return sweep
-
-
-def end_killed(sweep: OpenSweep) -> None:
-    """End the workers of an interrupted sweep, and close the runs that they leave open."""
-    from ragsweep import tracking
-
-    end_workers()
-    sweep.parent.close("KILLED")
-    tracking.close_open(sweep.job, sweep.parent)
-    finished = f"{tracking.finished_here(sweep.job)} of {len(sweep.planned) or 'some'} jobs had finished"
-    print(f"{finished}; the same command with tracking.resume=true goes on from there", file=sys.stderr)
-    tracking.say_what_waits(sweep)
 
 
 def plan(config: DictConfig) -> Plan:
@@ -308,7 +296,7 @@ def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[tuple[str
             experiment = built(used) if without else experiment
             kept[used] = experiment if len(kept) < MOST_KEPT else None
         if kept[used] is experiment:
-            experiment.keep([line for line in used if not line.startswith("hydra.")], sweep_id())
+            experiments[sweep_id(), *(line for line in used if not line.startswith("hydra."))] = experiment
     first = next(filter(None, kept.values())).config  # that of the whole sweep lacks what is swept
     check_tracking(first)
     for used in [*kept]:
@@ -337,11 +325,6 @@ def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[tuple[str
             raise ConfigError(f"hydra.sweep.subdir: {taken[folder]} and {job.name} would share {folder}; {expected}")
         taken |= {folder: job.name} if folder else {}
     return Plan(first, [jobs[0] for jobs in planned.values()], swept)
-
-
-def without_hydra(config: DictConfig) -> DictConfig:
-    """A configuration without Hydra's own."""
-    return OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
 
 
 def say_what_would_run(plan: Plan) -> None:

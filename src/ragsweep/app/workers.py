@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -14,10 +15,10 @@ from importlib.util import find_spec
 import psutil
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from ragsweep.core.endings import end
+from ragsweep import tracking
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.quoting import for_hydra
-from ragsweep.core.terminal import TERMINATED
+from ragsweep.core.project import for_hydra
+from ragsweep.core.terminal import TERMINATED, end
 from ragsweep.tracking.address import SETTING, VARIABLE
 
 SECONDS_TO_END = 0.5  # for a worker that the sweep ends, before it is killed
@@ -53,6 +54,16 @@ def end_workers() -> None:
                 if "resource_tracker" not in " ".join(worker.cmdline()):  # ends by itself after the others
                     end_worker(worker)
         _, workers = psutil.wait_procs(workers, SECONDS_TO_END)
+
+
+def end_killed(sweep: tracking.OpenSweep) -> None:
+    """End the workers of an interrupted sweep, and close the runs that they leave open."""
+    end_workers()
+    sweep.parent.close("KILLED")
+    tracking.close_open(sweep.job, sweep.parent)
+    finished = f"{tracking.finished_here(sweep.job)} of {len(sweep.planned) or 'some'} jobs had finished"
+    print(f"{finished}; the same command with tracking.resume=true goes on from there", file=sys.stderr)
+    tracking.say_what_waits(sweep)
 
 
 @cache

@@ -135,8 +135,6 @@ def _adapter(hint: Any) -> TypeAdapter[Any]:
 
 def _checked(hint: Any) -> Any:
     """An annotation as pydantic checks a setting by it; what is not plain, and no component, is not checked."""
-    from pydantic import AfterValidator
-
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         kind, *metadata = arguments
@@ -145,7 +143,9 @@ def _checked(hint: Any) -> Any:
             return _checked(Annotated[(inner, *metadata)]) | None
         return Annotated[(_checked(kind), *metadata)]
     if origin is Literal:  # pydantic takes True for 1
-        return Annotated[Any, AfterValidator(_one_of(arguments))]
+        exact = [(type(option), option) for option in arguments]
+        options = (LITERALS[option] if isinstance(option, bool | None) else str(option) for option in arguments)
+        return _only(lambda value: (type(value), value) in exact, " or ".join(options))
     if origin in (Union, types.UnionType):
         return Union[tuple(_checked(kind) for kind in arguments)]  # noqa: UP007
     if (origin or hint) in (Mapping, dict):
@@ -158,30 +158,22 @@ def _checked(hint: Any) -> Any:
     if origin is Callable or hint is Callable:
         return Callable
     if is_component(hint):
-        return Annotated[Any, AfterValidator(_component(hint.__name__))]
+        article = "an" if hint.__name__[:1] in "AEIOU" else "a"
+        words = f"{article} {hint.__name__}: _target_ and its arguments"
+        return _only(lambda value: not isinstance(value, bool | int | float | str | list | dict | None), words)
     return next((checked for plain, checked in PLAIN.items() if hint is plain), Any)
 
 
-def _one_of(options: Sequence[object]) -> Callable[[object], object]:
-    exact = [(type(option), option) for option in options]
-    words = " or ".join(LITERALS[option] if isinstance(option, bool | None) else str(option) for option in options)
+def _only(accepts: Callable[[Any], bool], words: str) -> Any:
+    """The annotation of the values that a function accepts; for others, these words say what is expected."""
+    from pydantic import AfterValidator
 
     def check(value: object) -> object:
-        if (type(value), value) not in exact:
+        if not accepts(value):
             raise ValueError(words)
         return value
 
-    return check
-
-
-def _component(name: str) -> Callable[[object], object]:
-    def check(value: object) -> object:
-        if isinstance(value, bool | int | float | str | list | dict | None):
-            article = "an" if name[:1] in "AEIOU" else "a"
-            raise ValueError(f"{article} {name}: _target_ and its arguments")
-        return value
-
-    return check
+    return Annotated[Any, AfterValidator(check)]
 
 
 def as_configured(value: object) -> str:

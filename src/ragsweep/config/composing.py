@@ -37,7 +37,7 @@ class SharingLoader:
         """The configuration of a job, as Hydra composes it."""
         parsed = self.parsed(sweep_overrides)
         values = self._values(parsed)
-        config = copy.deepcopy(self.chosen(master_config, [each for each in parsed if each not in values]))
+        config = copy.deepcopy(self.chosen(master_config, [line for line in parsed if line not in values]))
         try:
             for override in values:
                 OmegaConf.update(config, override.key_or_group, override.value(), merge=True)
@@ -46,7 +46,9 @@ class SharingLoader:
         of_task = [override for override in parsed if not override.is_hydra_override()]
         with flag_override(config, ["struct", "readonly"], False):
             config.hydra.overrides.task = [override.input_line for override in of_task]
-            config.hydra.job.override_dirname = _dirname(of_task, config.hydra.job.config.override_dirname)
+            about = config.hydra.job.config.override_dirname
+            named = sorted(str(line.input_line) for line in of_task if line.key_or_group not in about.exclude_keys)
+            config.hydra.job.override_dirname = about.item_sep.join(named).replace("=", about.kv_sep)
         OmegaConf.copy_cache(from_config=master_config, to_config=config)
         return config
 
@@ -70,9 +72,13 @@ class SharingLoader:
 
     def _values(self, parsed: Sequence[Override]) -> list[Override]:
         """The overrides that set a value, and neither choose an option nor meet what another one adds or deletes."""
-        others = [each for each in parsed if each.type is not OverrideType.CHANGE or each.is_hydra_override()]
-        settings = [each for each in parsed if each not in others and not self.is_choice(each)]
-        return [each for each in settings if not any(_meet(each.key_or_group, other.key_or_group) for other in others)]
+        changes = [line for line in parsed if line.type is OverrideType.CHANGE and not line.is_hydra_override()]
+        others = tuple(f"{line.key_or_group}." for line in parsed if line not in changes)
+
+        def is_met(name: str) -> bool:
+            return name.startswith(others) or any(other.startswith(name) for other in others)
+
+        return [line for line in changes if not self.is_choice(line) and not is_met(f"{line.key_or_group}.")]
 
     def is_choice(self, override: Override) -> bool:
         """Whether an override chooses an option, or several in turn, rather than set a value."""
@@ -92,17 +98,6 @@ def _in_worker(loader: ConfigLoader, key: str) -> SharingLoader:
     if key not in _of_worker:
         _of_worker[key] = SharingLoader(loader, key)
     return _of_worker[key]
-
-
-def _meet(one: str, other: str) -> bool:
-    """Whether one setting is, or holds, another."""
-    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
-
-
-def _dirname(overrides: Sequence[Override], options: DictConfig) -> str:
-    """What `${hydra.job.override_dirname}` stands for."""
-    lines = sorted(str(each.input_line) for each in overrides if each.key_or_group not in options.exclude_keys)
-    return str(options.item_sep).join(lines).replace("=", options.kv_sep)
 
 
 @lru_cache(maxsize=1)

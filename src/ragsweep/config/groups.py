@@ -12,7 +12,6 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from ragsweep.config.annotations import nearest
-from ragsweep.config.annotations import nearest
 from ragsweep.config.walk import TARGET
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.plugins import check_groups
@@ -28,7 +27,7 @@ def groups() -> list[str]:
 
 
 def unused_groups(overridden: Iterable[str], config: Any, used: Collection[str]) -> set[str]:
-    """The groups that are set, and that nothing in a configuration uses; also what was added beside the groups.
+    """The groups that are set, and what was added beside them, that nothing in a configuration uses.
 
     Args:
         overridden: The names of the settings and groups that are set.
@@ -43,7 +42,7 @@ def unused_groups(overridden: Iterable[str], config: Any, used: Collection[str])
     for group in there.intersection(GLOBAL):
         raise ConfigError(f"{group}: a file in conf/{group} needs the first line '# @package _global_' to set anything")
     names = [*groups(), *_primary_names()]
-    added = {str(name) for name in config} - {*names, *used, "dry_run"}
+    added = {str(name) for name in config} - {*names, *used}
     for name in sorted(added):
         if hint := nearest(name, names):
             raise ConfigError(f"{name}: no such setting{hint}")
@@ -51,16 +50,12 @@ def unused_groups(overridden: Iterable[str], config: Any, used: Collection[str])
 
 
 @cache
-def _primary_names() -> list[str]:
-    return [str(name) for name in OmegaConf.load(CONF / "config.yaml")]
+def _primary_names() -> set[str]:
+    return {*map(str, OmegaConf.load(CONF / "config.yaml")), "dry_run"}
 
 
 def name_unused(unused: Collection[str], swept: Collection[str] = ()) -> None:
-    """Print which groups are set without an effect.
-
-    Args:
-        unused: The groups that nothing uses, in no configuration of a sweep.
-        swept: The settings that are swept.
+    """Print the groups that are set, and that nothing uses in any configuration of a sweep.
 
     Raises:
         ConfigError: One of the groups is swept, so its configurations would be the same under other names.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pkgutil import resolve_name
-from typing import Any, NamedTuple, get_origin
+from typing import Any, get_origin
 
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
@@ -29,13 +29,9 @@ from ragsweep.config.annotations import (
     settings_class,
     signature_of,
 )
-from ragsweep.core.digest import version
+from ragsweep.config.used import Node, Used
 from ragsweep.core.errors import ConfigError, RagsweepError, Terminated, first_line
-from ragsweep.core.plugins import is_ours
-from ragsweep.core.project import option_file, options_of, portable
-from ragsweep.store.code import code_of, digest_of_module, name_of
-from ragsweep.store.component import declared
-from ragsweep.store.identity import PLAIN, kept
+from ragsweep.core.project import option_file, options_of
 from ragsweep.store.stage_store import Store
 
 TARGET, PARTIAL = "_target_", "_partial_"
@@ -43,22 +39,6 @@ HYDRA_KEYS = (TARGET, PARTIAL, "_convert_")
 STORE = "ragsweep.store.stage_store.Store"
 WHOLE = re.compile(r"\$\{(\w+)\}")  # a reference to a group, or to a setting that is in none
 MENTIONED = re.compile(r"\$\{(\w+)[.}]")
-
-
-class Node(NamedTuple):
-    """A part of a configuration that was built.
-
-    Attributes:
-        path: Where it is written.
-        target: The class or function that made it; empty for mappings, lists and plain values.
-        value: What it became.
-        children: Its settings by name, those of a list by number.
-    """
-
-    path: str
-    target: str
-    value: Any
-    children: Mapping[str, Node] = {}
 
 
 class Walk:
@@ -77,11 +57,7 @@ class Walk:
         self._open: set[str] = set()
 
     def build(self, name: str, kind: Callable[..., Any] | None = None) -> Any:
-        """Build a group, and whatever it refers to.
-
-        Args:
-            name: Of the group.
-            kind: The class of its settings, if it has no `_target_`.
+        """Build a group, and whatever it refers to; `kind` is the class of its settings, if it has no `_target_`.
 
         Raises:
             ConfigError: For the first setting that is missing, unknown or invalid, by its path.
@@ -91,22 +67,20 @@ class Walk:
     @property
     def settings(self) -> dict[str, Any]:
         """The settings that the task uses, flat, by the paths where they are written."""
-        settings = self.settings_of("task")
-        return {path: value for path, value in settings.items() if path != "task"}
+        return {path: value for path, value in self.settings_of("task").items() if path != "task"}
 
     def settings_of(self, name: str) -> dict[str, Any]:
         """The settings that a group uses, its own classes among them."""
         settings: dict[str, Any] = {}
-        for used, part in _effective(self.nodes[name], self.nodes[name].value):
-            settings |= _settings_of(used, part)
+        for used in self._used(name).walk():
+            settings |= used.settings
         return dict(sorted(settings.items()))
 
     @property
     def parts(self) -> dict[str, object]:
         """The components that the task uses, by the paths where they are written."""
-        task = self.nodes["task"]
-        used = _effective(task, task.value)
-        return {node.path: part for node, part in used if _has_parts(node) and not isinstance(node.value, list)}
+        used = (used for used in self._used("task").walk() if used.node.has_parts)
+        return {node.path: part for node, part, _ in used if not isinstance(node.value, list)}
 
     def identity(self, without: Collection[str] = ()) -> object:
         """What decides the results of the task besides its data: the code, settings and libraries of all it uses.
@@ -117,7 +91,10 @@ class Walk:
         Args:
             without: Settings of the task that do not count.
         """
-        return _identity(self.nodes["task"], self.nodes["task"].value, without)
+        return self._used("task", without).identity()
+
+    def _used(self, name: str, without: Collection[str] = ()) -> Used:
+        return Used.of(self.nodes[name], self.nodes[name].value, without)
 
     def _at(self, parent: Any, place: str, key: Any, hint: Any) -> Node:
         """The node of a key in a mapping or list; `hint` is the annotation of what takes it."""
@@ -182,22 +159,23 @@ class Walk:
         return parent[key]
 
     def _mapping(self, path: str, node: DictConfig, hint: Any) -> Node:
-        keys = list(node)
-        target: Any = settings_class(hint)
-        name = ""
-        if TARGET in keys:
-            name = str(node[TARGET]) if isinstance(node[TARGET], str) else ""
-            target = _target(path, node[TARGET])
-            if self.store is not None and name == STORE:
-                return Node(path, name, self.store)
+        target, name = settings_class(hint), node.get(TARGET, "")
+        if not isinstance(name, str):
+            raise ConfigError(f"{path}.{TARGET}: found {as_configured(name)}, expected the name of a class or function")
+        if self.store is not None and name == STORE:
+            return Node(path, name, self.store)
+        if TARGET in node:
+            with _blamed(path, name):
+                target = resolve_name(name)
         if target is None:
-            children = {str(key): self._at(node, path, key, inner_hint(hint)) for key in keys}
+            children = {str(key): self._at(node, path, key, inner_hint(hint)) for key in node}
             return Node(path, "", {key: child.value for key, child in children.items()}, children)
         children = self._arguments(path, node, target)
         values = {key: child.value for key, child in children.items()}
         if node.get(PARTIAL) is True:
             return Node(path, name, partial(target, **values), children)
-        return Node(path, name, _made(path, name or target.__qualname__, target, values), children)
+        with _blamed(path, name or target.__qualname__):
+            return Node(path, name, target(**values), children)
 
     def _arguments(self, path: str, node: DictConfig, target: Any) -> dict[str, Node]:
         """The arguments of a component, plain ones checked before any other is built."""
@@ -257,81 +235,6 @@ def _blamed(path: str, name: str) -> Iterator[None]:
             close = difflib.get_close_matches(error.name or "", dir(error.obj), n=1)
         reason = "; did you mean ".join([f"{type(error).__name__}: {' '.join(str(error).split())}", *close])
         raise ConfigError(f"{path}: {name} cannot be built ({reason})") from error
-
-
-def _target(path: str, name: object) -> Callable[..., Any]:
-    if not isinstance(name, str):
-        raise ConfigError(f"{path}.{TARGET}: found {as_configured(name)}, expected the name of a class or function")
-    with _blamed(path, name):
-        target: Callable[..., Any] = resolve_name(name)
-        return target
-
-
-def _made(path: str, name: str, target: Callable[..., Any], values: Mapping[str, Any]) -> Any:
-    with _blamed(path, name):
-        return target(**values)
-
-
-def _used(node: Node, part: object, without: Collection[str]) -> Iterator[tuple[str, Node, Any, Collection[str]]]:
-    """The settings of a part that have an effect: name, node, value as the part has it, and `without` for that.
-
-    `without` has the names of settings that have no effect, and the paths of those of other components.
-    """
-    if _has_parts(node) and not isinstance(node.value, partial):
-        without = {*without, *declared(part, "without_effect")}
-    paths = {name for name in without if "." in name}
-    for key, child in node.children.items():
-        if key not in without and child.path not in paths and not isinstance(child.value, Store):
-            yield key, child, kept(part, key, child.value), paths
-
-
-def _effective(node: Node, part: object, without: Collection[str] = ()) -> Iterator[tuple[Node, Any]]:
-    """The nodes of a part that have an effect, itself first, each with its value as the part has it."""
-    yield node, part
-    if _has_parts(node) and not isinstance(node.value, partial):
-        for _, child, value, within in _used(node, part, without):
-            yield from _effective(child, value, within)
-
-
-def _identity(node: Node, part: object, without: Collection[str]) -> object:
-    """What decides what a part computes: a value for `digest`."""
-    used = {key: _identity(child, value, within) for key, child, value, within in _used(node, part, without)}
-    if isinstance(node.value, (*PLAIN, list, dict)) and not node.target:
-        return used or portable(part if isinstance(part, PLAIN) else node.value)
-    maker = resolve_name(node.target) if node.target else type(part)
-    makers = [] if maker is type(part) else [node.target, digest_of_module(getattr(maker, "__module__", node.target))]
-    given = {} if is_ours(type(part).__module__) else {key: child.value for key, child in node.children.items()}
-    plain = {key: portable(value) for key, value in given.items() if isinstance(value, PLAIN)}
-    libraries = {name: version(name) for name in declared(part, "libraries")}
-    return [code_of(part), makers, declared(part, "fingerprint"), used, plain, libraries]
-
-
-def _settings_of(node: Node, part: object) -> dict[str, Any]:
-    """The settings of a node by their paths, without those of the nodes in it."""
-    if isinstance(node.value, partial):
-        arguments = ", ".join(f"{key}={child.value!r}" for key, child in node.children.items())
-        return {node.path: f"{node.target}({arguments})"}
-    if not _has_parts(node):
-        return {node.path: portable(part if isinstance(part, PLAIN) else node.value)}
-    name = {node.path: node.target if isinstance(part, dict | list) else name_of(part)} if node.target else {}
-    fingerprint = declared(part, "fingerprint")
-    return name if fingerprint is None else name | {f"{node.path}.fingerprint": fingerprint}
-
-
-def _has_parts(node: Node) -> bool:
-    """Whether something is a component or a group of settings, or a list that has some."""
-    if isinstance(node.value, list):
-        return any(map(_has_parts, node.children.values()))
-    return bool(node.target) or not isinstance(node.value, PLAIN)
-
-
-def check_limits(settings: Mapping[str, Any], parts: Mapping[str, object]) -> None:
-    """Raise `ConfigError` for a setting that is smaller than the one that limits it."""
-    for path, part in parts.items():
-        for name, other in declared(part, "at_least").items():
-            value, least = settings.get(f"{path}.{name}"), settings.get(other)
-            if isinstance(value, int) and isinstance(least, int) and value < least:
-                raise ConfigError(f"{path}.{name}: found {value}, expected at least {other} ({least})")
 
 
 def built(name: str, node: Any, store: Store | None = None) -> Any:

@@ -1,16 +1,21 @@
-"""Where things are: the project folder, the configuration, the bundled data, and the name of this start."""
+"""Where things are, and how a shell names them: folders, commands and settings, variables, and this start."""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
 
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.core.plugins import plugins
 
 PROJECT = "RAGSWEEP_PROJECT"  # in the environment, so that every worker of a sweep agrees on the project folder
@@ -21,6 +26,8 @@ SHIPPED = PACKAGE if (PACKAGE / "conf").is_dir() else PACKAGE.parents[1]  # from
 CONF = SHIPPED / "conf"
 VERSION_BASE = "1.3"  # whose behaviour Hydra keeps
 DATA = "data"  # the folder of datasets, in a project and in what is shipped
+LARGEST_ENV_MB = 1
+UNQUOTED = re.compile(r"[\w./:-]+", re.ASCII)  # in a setting that is typed
 
 
 def project() -> Path:
@@ -100,3 +107,50 @@ def placed(path: str) -> Path:
     here = project() / path
     shipped = SHIPPED / path
     return shipped if path.startswith(f"{DATA}/") and shipped.exists() and not here.exists() else here
+
+
+def variable(name: str) -> str:
+    """The value of a variable without the space around it, empty if it is not set.
+
+    Raises:
+        ConfigError: The file `.env` cannot be read. The error does not repeat its content.
+    """
+    return (os.environ.get(name) or _of_file(name) or "").strip()
+
+
+def _of_file(name: str) -> str | None:
+    from dotenv import dotenv_values
+
+    path = project() / ".env"
+    if not path.exists():
+        return None
+    try:
+        return dotenv_values(stream=StringIO(read_text(path, LARGEST_ENV_MB)), interpolate=False).get(name)
+    except (MalformedError, OSError) as error:
+        raise ConfigError(f"{path}: cannot be read ({error})") from None  # the error could hold the content
+
+
+def typed(name: str, value: str | Sequence[str]) -> str:
+    """A setting as it is typed in a shell, `name=value`, so that a configuration gets exactly this value."""
+    shown = for_hydra(value) if isinstance(value, str) else f"[{','.join(map(for_hydra, value))}]"
+    return shlex.quote(f"{name}={shown}")
+
+
+def for_hydra(text: str) -> str:
+    """A text as Hydra reads it back, in quotes if it has special characters or looks like a number, true or null."""
+    from hydra.core.override_parser.types import Quote, QuotedString
+
+    if UNQUOTED.fullmatch(text) and _is_read_as_text(text):
+        return text
+    text = re.sub(r"(\\*)\$\{", r"\1\1\\${", text)  # else OmegaConf fills in another setting
+    return QuotedString(text, Quote.double).with_quotes()
+
+
+def _is_read_as_text(text: str) -> bool:
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
+    try:
+        return bool(OverridesParser.create().parse_override(f"name=[{text}]").value() == [text])
+    except HydraException:
+        return False

@@ -1,4 +1,7 @@
-"""Makes text from any source safe to print on a terminal, and ends scripts with the right message and exit status."""
+"""Makes text from any source safe to print on a terminal, and ends a process with the right message and exit status.
+
+A signal ends it by an exception in its main thread, which closes what is open; the next start closes the rest.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,11 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from time import monotonic
+from types import FrameType
 from typing import Any
 
+from ragsweep.core.errors import Terminated
 from ragsweep.core.plugins import our_folders
 
 FAILED, BAD_INPUT, NOT_ACCEPTED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143  # exit statuses
@@ -21,8 +27,11 @@ LONGEST_PRINTED_NAME = 120  # characters
 LONGEST_EXAMPLE = 80  # characters
 LONGEST_SHOWN_H = 1000  # hours of a time: a server can ask to wait any number of them
 EXAMPLES_SHOWN = 3  # in a sentence
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SECONDS_TO_UNWIND = 5  # after that, a second signal also ends what is still closing
 
 _lost: list[OSError] = []  # errors because of which something could not be printed
+_received: list[tuple[int, float]] = []  # signals and their times: a library may catch the exception, or replace it
 _usual_format = warnings.formatwarning
 
 
@@ -179,3 +188,50 @@ def interrupted() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would leave a traceback
     print("interrupted", file=sys.stderr)
     return INTERRUPTED
+
+
+def answer_signals() -> None:
+    """Let signals end this process by `end`, unless they are ignored, as by nohup or in the background of a shell."""
+    for number in ENDINGS:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, end)
+    sys.unraisablehook = _report
+
+
+def ignore_signals() -> None:
+    """From now on, no signal ends this process: it is closing what is open."""
+    for number in ENDINGS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def end(number: int, _frame: FrameType | None) -> None:
+    """Raise the exception of a signal, but no second one while that of the first is handled: it would be half done."""
+    _received.append((number, monotonic()))
+    if not _is_ending(sys.exception()) or monotonic() - _received[0][1] > SECONDS_TO_UNWIND:
+        end_if_signalled()
+
+
+def of_signal() -> BaseException | None:
+    """The exception of the first signal that was received; None if there was none."""
+    if not _received:
+        return None
+    return KeyboardInterrupt() if _received[0][0] == signal.SIGINT else Terminated(TERMINATED)
+
+
+def end_if_signalled() -> None:
+    """Raise the exception of a received signal once more."""
+    if error := of_signal():
+        raise error
+
+
+def _report(unraisable: Any) -> None:
+    """Print an error that cannot be raised where it happened, but not that of a signal, which is raised later."""
+    if not _is_ending(unraisable.exc_value):
+        sys.__unraisablehook__(unraisable)
+
+
+def _is_ending(error: BaseException | None) -> bool:
+    """Whether an error, or what it was raised from, is the exception of a signal."""
+    while error is not None and not isinstance(error, KeyboardInterrupt | Terminated):
+        error = error.__context__
+    return error is not None

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ragsweep.core.lazy import lazy_names
+from ragsweep.core import lazy_names
 
 if TYPE_CHECKING:
     from ragsweep.models.encoders.encoder import Encoder

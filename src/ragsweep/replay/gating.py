@@ -17,8 +17,8 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import counted
 from ragsweep.replay.comparing import check_same_task
 from ragsweep.replay.trusted_record import TODAYS, composed_today
-from ragsweep.report.claims import more_text, unread_texts
-from ragsweep.report.evidence import less_judged
+from ragsweep.report.claims import unread_texts
+from ragsweep.report.evidence import less_judged_between, more_text
 from ragsweep.report.markup import markdown
 from ragsweep.report.sentences import Claim
 from ragsweep.report.value_words import queries_in_words
@@ -71,7 +71,9 @@ class Gate:
         settings = DecisionSettings(self.metric, costs=(TOKENS.name,))
         decision = decide(replace(self.sweep, settings=settings))
         candidate, baseline = self.sweep.outcomes
-        return [*unread_texts(decision), *more_text(decision.sweep, decision.headline, candidate, [baseline])]
+        more = more_text(decision.sweep, decision.headline, candidate, [baseline])
+        unread = [Claim("unread_texts", numbers, vetoes=True) for numbers in unread_texts(decision)]
+        return [*unread, *(Claim("unequal_text", numbers, vetoes=True) for numbers in more)]
 
     @property
     def same_run(self) -> bool:
@@ -95,7 +97,7 @@ class Gate:
         values = [self._value(run) for run in self.sweep.outcomes]
         yield Claim("gate_numbers", {"metric": metric, "values": values, "queries": queries, **tested})
         for one, other in ((candidate, baseline), (baseline, candidate)):
-            yield from less_judged(self.sweep, one, [other])
+            yield from (Claim("less_judged", numbers) for numbers in less_judged_between(self.sweep, one, [other]))
         if found.p_equivalent <= LEVEL:
             yield Claim("gate_equivalent", {**names, "p": found.p_equivalent})
         if (groups.number if groups else number) < FEW_QUERIES:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ragsweep.core.terminal import counted
-from ragsweep.report.claims import claims_of, headline, more_text
+from ragsweep.report.claims import claims_of, headline
+from ragsweep.report.evidence import more_text
 from ragsweep.report.record import VERSION, as_record
 from ragsweep.report.report_page import Origin, facts, write_pages
 from ragsweep.report.sentences import Claim, sentences
@@ -66,7 +67,8 @@ def _vetoes(across: AcrossDatasets) -> dict[str, tuple[str, str]]:
     named = zip(across.names, across.sweeps, across.choices, across.runs[across.named], strict=True)
     for place, (name, sweep, choice, run) in enumerate(named):
         claims = claims_of(Decision(sweep, {across.cutoff: replace(choice, of_headline=run)}))
-        claims += more_text(sweep, choice, run, [across.runs[label][place] for label in beaten])
+        more = more_text(sweep, choice, run, [across.runs[label][place] for label in beaten])
+        claims += [Claim("unequal_text", numbers, vetoes=True) for numbers in more]
         if veto := next((claim for claim in claims if claim.vetoes and claim.name not in ALONE), None):
             vetoes[name] = (veto.name.replace("_", " "), veto.sentence)
     return vetoes

@@ -1,23 +1,29 @@
-"""What can be claimed of a decision: a function for each claim finds its numbers; claims.toml has its sentence.
+"""What can be claimed of a decision: the function of a claim's name finds its numbers; claims.toml has its sentence.
 
-The order of `VETOES` is the precedence: the first claim that vetoes is why nothing is shipped, and the headline is the
-first sentences that have their place there.
+The order of claims.toml is the precedence: the first claim that vetoes is why nothing is shipped, and the headline is
+the first sentences that have their place there. A function yields numbers once for each time that its claim holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from math import isfinite
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 
-from ragsweep.core.terminal import counted
-from ragsweep.report.evidence import EVIDENCE, Finder
-from ragsweep.report.sentences import Claim, sentences
-from ragsweep.report.value_words import at, cutoffs_in_words, measured_with, price, queries_in_words, tied_in_words
+from ragsweep.report import evidence as of_evidence
+from ragsweep.report.evidence import more_text, unread_numbers
+from ragsweep.report.sentences import EVIDENCE, HEADLINE, VETOES, Claim, Numbers, sentences, words_of
+from ragsweep.report.value_words import (
+    at,
+    cutoffs_in_words,
+    grouped,
+    measured_with,
+    price,
+    queries_in_words,
+    tied_in_words,
+)
 from ragsweep.statistics import FEW_QUERIES
 from ragsweep.statistics.power import FEWEST_FLIPPED
 from ragsweep.sweeps import Choice, Decision, Outcome, Sweep
-from ragsweep.sweeps.sweep import ALIKE
 
 MOST_SENTENCES = 3  # of a headline
 MOST_UNREAD = 0.05  # of the queries or passages: where a model does not read so many to their end, nothing is shipped
@@ -25,8 +31,7 @@ MOST_UNANSWERED = 0.5  # of the queries; with more, that is the news
 TAKEN = (None, "tied", "one configuration", "same values")  # the first veto, where the choice can be taken all the same
 LARGE_DIFFERENCE = 0.05  # of a metric; who would not want to know of it
 AS_MEASURED = {"choice": "measured_best"}  # what this is where nothing is shipped
-UNSETTLED = ("tied", "same_values", "one_configuration")
-IDLE = (*UNSETTLED, "not_one_best", "elsewhere", "rule", "expected", "edge")  # where data vetoes
+IDLE = {"tied", "same_values", "one_configuration", "not_one_best", "elsewhere", "rule", "expected", "edge"}
 
 
 def claims_of(decision: Decision) -> list[Claim]:
@@ -34,25 +39,36 @@ def claims_of(decision: Decision) -> list[Claim]:
 
     Only the first veto is in the headline. Where there is one, what measured best is in the evidence.
     """
-    claims = [claim for find in (*VETOES, *REST) for claim in find(decision)]
+    claims = [claim for kind in (VETOES, HEADLINE, EVIDENCE) for claim in _claims(decision, kind)]
     first = next((claim for claim in claims if claim.vetoes), None)
     if first is None:
         return claims
-    dropped = ("expected",) if first.name.replace("_", " ") in TAKEN else IDLE
+    idle = {"expected"} if first.name.replace("_", " ") in TAKEN else IDLE
     return [
-        replace(claim, place="evidence", name=AS_MEASURED.get(claim.name, claim.name))
+        replace(claim, place=EVIDENCE, name=AS_MEASURED.get(claim.name, claim.name))
         if (claim.vetoes and claim is not first) or claim.name in AS_MEASURED
         else claim
         for claim in claims
-        if claim.name not in dropped
+        if claim.name not in idle
     ]
+
+
+def _claims(decision: Decision, kind: str) -> Iterator[Claim]:
+    """The claims of one kind that hold. `place` among the numbers stands for another place; there, none vetoes."""
+    sweep, choice, usual = decision.sweep, decision.headline, EVIDENCE if kind == EVIDENCE else HEADLINE
+    about = {"label": sweep.label(choice.named), "at": at(sweep, choice), "cutoff_name": sweep.cutoff}
+    about |= {"queries": queries_in_words(sweep), **measured_with(sweep, choice.named)}
+    functions = {**vars(of_evidence), **globals()}
+    for name in words_of(__package__)[kind]:
+        for numbers in functions[name](decision):
+            place = numbers.pop("place", usual)
+            yield Claim(name, numbers, place, kind == VETOES and place == usual, about)
 
 
 def veto_of(decision: Decision, choice: Choice | None = None) -> str | None:
     """Why a choice, or that of the headline, is not shown to be one: the name of the first claim that vetoes."""
     alone = Decision(decision.sweep, {choice.cutoff: choice}) if choice else decision
-    claims = (claim for find in VETOES for claim in find(alone))
-    return next((claim.name.replace("_", " ") for claim in claims if claim.vetoes), None)
+    return next((claim.name.replace("_", " ") for claim in _claims(alone, VETOES) if claim.vetoes), None)
 
 
 def headline(decision: Decision) -> list[str]:
@@ -63,89 +79,59 @@ def headline(decision: Decision) -> list[str]:
 def evidence(decision: Decision) -> list[str]:
     """Further sentences: what the headline has no place for, how the choice was made, warnings, the baseline, power."""
     claims = claims_of(decision)
-    return [*sentences(claims)[MOST_SENTENCES:], *sentences(claims, "evidence")]
+    return [*sentences(claims)[MOST_SENTENCES:], *sentences(claims, EVIDENCE)]
 
 
 # What vetoes
 
 
-def requirements(decision: Decision) -> Iterator[Claim]:
+def requirements(decision: Decision) -> Iterator[Numbers]:
     """No configuration meets the requirements."""
-    sweep, asked = decision.sweep, decision.headline
-    if asked.meets:
+    sweep, choices = decision.sweep, [*decision.choices.values()]
+    if decision.headline.meets:
         return
-    some_meet = any(choice.meets for choice in decision.choices.values())
-    choices = [asked] if some_meet else [*decision.choices.values()]
+    some_meet = any(choice.meets for choice in choices)
+    ends = [choices[0], *choices[1:][-1:]]  # a cost may be met at one end, a gain at the other
     best = [
-        {"label": sweep.label(run), "at": at(sweep, choice), "why": choice.excluded[run.name]}
-        for choice in (choices[0], *choices[1:][-1:])  # a cost may be met at one end, a gain at the other
-        for run in [choice.named]
+        {"label": sweep.label(choice.named), "at": at(sweep, choice), "why": choice.excluded[choice.named.name]}
+        for choice in ([decision.headline] if some_meet else ends)
     ]
-    yield Claim("requirements", {"best": best, "at": at(sweep, asked) if some_meet else ""}, vetoes=True)
+    yield {"best": best, "at": at(sweep, decision.headline) if some_meet else ""}
 
 
-def unread_texts(decision: Decision) -> Iterator[Claim]:
+def unread_texts(decision: Decision) -> Iterator[Numbers]:
     """A model does not read 5 % of the queries or passages of a comparison to their end."""
-    labels: dict[str, list[str]] = {}
-    texts = [
-        (text, decision.sweep.label(run))
-        for run in decision.headline.allowed.outcomes
-        for text in run.facts.unread_texts
-        if text.share >= MOST_UNREAD
-    ]
-    texts.sort(key=lambda pair: -pair[0].share)
-    for text, label in texts:
-        labels.setdefault(text.in_words, []).append(label)
-    advice = dict.fromkeys(text.advice.removesuffix(".") for text, _ in texts)
-    if labels:
-        yield Claim("unread_texts", {"texts": labels, "advice": [*advice]}, vetoes=True)
+    runs = decision.headline.allowed.outcomes
+    texts = [(text, decision.sweep.label(run)) for run in runs for text in run.facts.unread_texts]
+    texts = sorted((pair for pair in texts if pair[0].share >= MOST_UNREAD), key=lambda pair: -pair[0].share)
+    if texts:
+        advice = dict.fromkeys(text.advice.removesuffix(".") for text, _ in texts)
+        yield {"texts": grouped((text.in_words, label) for text, label in texts), "advice": [*advice]}
 
 
-def guessing(decision: Decision) -> Iterator[Claim]:
+def guessing(decision: Decision) -> Iterator[Numbers]:
     """Whether the choice, and how many other configurations, are better than guessing."""
-    comparisons = decision.against_guessing
-    if comparisons:
+    if comparisons := decision.against_guessing:
         own, better = comparisons[decision.named], sum(run.better for run in comparisons.values())
-        numbers = {
-            "metric": decision.sweep.metric_title,
-            "value": own.value,
-            "label": decision.sweep.label(decision.named),
-            "own": own.better,
-            "better": better,
-            "tests": len(comparisons),
-            "p": own.p,
-        }
-        yield Claim("guessing", numbers, "evidence" if own.better else "headline", vetoes=not own.better)
+        numbers = {"value": own.value, "own": own.better, "better": better, "tests": len(comparisons), "p": own.p}
+        yield {**numbers, "place": EVIDENCE if own.better else HEADLINE}
 
 
-def unread_answers(decision: Decision) -> Iterator[Claim]:
-    """How many answers could not be read, and whether the choice depends on how they count."""
-    unread = decision.unread
-    if unread is None or not unread.most:
-        return
-    sweep = decision.sweep
-    label = sweep.label if len(decision.choices) == 1 else lambda run: run.name
-    about = decision.named.facts.unread[sweep.decided_by]
-    numbers = {
-        "counts": {label(run): count for run, count in sorted(unread.counts.items(), key=lambda item: -item[1])},
-        "queries": len(sweep.queries),
-        "causes": {label(run): dict(causes) for run, causes in unread.causes.items() if causes},
-        "worst": None if about.otherwise else sweep.metric_title,
-        "otherwise": [
-            {
-                "counted_as": recount.counted_as,
-                "best": recount.choice.allowed.label(recount.choice.best),
-                "cannot_be_told_apart": [*map(recount.choice.allowed.label, recount.choice.tied)],
-                "replaces": recount.replaces,
-            }
-            for recount in unread.recounts
-        ],
-    }
-    depends = bool(unread.replacing)
-    yield Claim("unread_answers" if depends else "unread", numbers, "headline" if depends else "evidence", depends)
+def unread_answers(decision: Decision) -> Iterator[Numbers]:
+    """The choice depends on how answers count that could not be read."""
+    if decision.unread and decision.unread.replacing:
+        yield unread_numbers(decision)
 
 
-def unequal_text(decision: Decision) -> Iterator[Claim]:
+def page_judgments(decision: Decision) -> Iterator[Numbers]:
+    """The judgments cannot compare what was swept."""
+    swept = {part for name in decision.sweep.axes for part in (name, name.partition(".")[0])}
+    for group, sentence in decision.named.facts.if_swept.items():
+        if group in swept:
+            yield {"why": sentence}
+
+
+def unequal_text(decision: Decision) -> Iterator[Numbers]:
     """At the same cutoff, the one to ship returns more text than one that it beats."""
     choice, named = decision.headline, decision.named
     if choice.undecided is None:
@@ -154,57 +140,22 @@ def unequal_text(decision: Decision) -> Iterator[Claim]:
         yield from more_text(decision.sweep, choice, named, beaten)
 
 
-def more_text(sweep: Sweep, choice: Choice, named: Outcome, beaten: Sequence[Outcome]) -> Iterator[Claim]:
-    """That a configuration returns more text than one that it beats, unless text is what it was chosen by."""
-    metric = named.facts.metrics.get(sweep.decided_by)
-    cost = next((name for name in sweep.settings.costs if name in named.facts.at_k), None)
-    if sweep.budgeted or (metric and metric.of_text) or not sweep.cutoff or (cost and sweep.settings.prefer == cost):
-        return
-    less = [(*texts, run) for run in beaten if (texts := _less_text(sweep, named, run, cost))]
-    if less:
-        least, own, unit, run = min(less, key=lambda texts: texts[0])
-        labels = {"label": sweep.label(named), "other": sweep.label(run), "cutoff": at(sweep, choice)}
-        yield Claim("unequal_text", {**labels, "texts": [own, least], "unit": unit}, vetoes=True)
-
-
-def _less_text(sweep: Sweep, named: Outcome, run: Outcome, cost: str | None) -> tuple[float, float, str] | None:
-    """What a run of smaller passages returns, what the choice does, and in which unit; None if that is no less."""
-    own, other = named.facts.returned, run.facts.returned
-    if own is None or other is None or other.characters * ALIKE >= own.characters:
-        return None
-    values = [one.value(cost) if cost else None for one in (run, named)]
-    if cost is None or None in values or own.counted_by != other.counted_by:
-        return other.characters, own.characters, "characters a passage"
-    least, most = (value or 0.0 for value in values)
-    return (least, most, sweep.metric_info[cost].unit) if least < most else None
-
-
-def page_judgments(decision: Decision) -> Iterator[Claim]:
-    """The judgments cannot compare what was swept."""
-    swept = {part for name in decision.sweep.axes for part in (name, name.partition(".")[0])}
-    for group, sentence in decision.named.facts.if_swept.items():
-        if group in swept:
-            yield Claim("page_judgments", {"why": sentence}, vetoes=True)
-
-
-def most_fail(decision: Decision) -> Iterator[Claim]:
+def most_fail(decision: Decision) -> Iterator[Numbers]:
     """Every configuration fails for most queries, for another reason than that all guess."""
     lost, sweep, unread = len(decision.unanswered), decision.sweep, decision.unread
     explains = unread is not None and min(unread.counts.values()) >= lost
     comparisons = decision.against_guessing.values()
-    if lost > MOST_UNANSWERED * len(sweep.queries) and (
-        not comparisons or explains or any(comparison.better for comparison in comparisons)
-    ):
-        numbers = {"lost": lost, "queries": len(sweep.queries), "metric": sweep.metric_title, "responses": explains}
-        yield Claim("most_fail", {**numbers, "one": sweep.configurations == 1}, vetoes=True)
+    guesses = bool(comparisons) and not explains and not any(comparison.better for comparison in comparisons)
+    if lost > MOST_UNANSWERED * len(sweep.queries) and not guesses:
+        yield {"lost": lost, "responses": explains, "one": sweep.configurations == 1}
 
 
-def nothing_found(decision: Decision) -> Iterator[Claim]:
+def nothing_found(decision: Decision) -> Iterator[Numbers]:
     """A configuration that is compared finds nothing for any query, though others do."""
     level = decision.headline.allowed
     empty = [run for run in level.outcomes if _finds_nothing(level, run)]
     if 0 < len(empty) < len(level.outcomes):
-        yield Claim("nothing_found", {"labels": [*map(decision.sweep.label, empty)]}, vetoes=True)
+        yield {"labels": [*map(decision.sweep.label, empty)]}
 
 
 def _finds_nothing(level: Sweep, run: Outcome) -> bool:
@@ -216,205 +167,151 @@ def _finds_nothing(level: Sweep, run: Outcome) -> bool:
     )
 
 
-def one_configuration(decision: Decision) -> Iterator[Claim]:
+def one_configuration(decision: Decision) -> Iterator[Numbers]:
     """There is nothing to choose, or only a cutoff."""
-    sweep, choice = decision.sweep, decision.headline
-    if choice.undecided == "one configuration":
-        meeting = [other for other in decision.choices.values() if other.meets]
-        alike = all(other.named.configuration == choice.named.configuration for other in meeting)
-        numbers = {"name": sweep.label(choice.named), "cutoffs": len(meeting), "cutoff": sweep.cutoff, "alike": alike}
-        yield Claim("one_configuration", {**numbers, **measured_with(sweep, choice.named)}, vetoes=True)
+    if decision.headline.undecided == "one configuration":
+        meeting = [choice.named for choice in decision.choices.values() if choice.meets]
+        alike = all(run.configuration == decision.named.configuration for run in meeting)
+        yield {"cutoffs": len(meeting), "alike": alike}
 
 
-def same_values(decision: Decision) -> Iterator[Claim]:
+def same_values(decision: Decision) -> Iterator[Numbers]:
     """All configurations measure the same."""
-    sweep, choice = decision.sweep, decision.headline
+    choice = decision.headline
     if choice.undecided == "same values":
-        numbers = {"number": len(choice.allowed.outcomes), "at": at(sweep, choice), "those": _those(choice)}
-        yield Claim("same_values", {**numbers, **measured_with(sweep, choice.named)}, vetoes=True)
+        yield {"number": len(choice.allowed.outcomes), "barred": bool(choice.barred)}
 
 
-def too_few(decision: Decision) -> Iterator[Claim]:
+def too_few(decision: Decision) -> Iterator[Numbers]:
     """So few queries can show no difference, however large."""
-    sweep = decision.sweep
-    if sweep.groups.number < FEWEST_FLIPPED and len(decision.headline.allowed.outcomes) > 1:
-        noun = "group" if sweep.groups.in_use else "query"
-        yield Claim("too_few", {"number": sweep.groups.number, "noun": noun, "fewest": FEWEST_FLIPPED}, vetoes=True)
+    groups = decision.sweep.groups
+    if groups.number < FEWEST_FLIPPED and len(decision.headline.allowed.outcomes) > 1:
+        yield {"number": groups.number, "noun": "group" if groups.in_use else "query", "fewest": FEWEST_FLIPPED}
 
 
-def tied(decision: Decision) -> Iterator[Claim]:
+def tied(decision: Decision) -> Iterator[Numbers]:
     """Nothing can be told apart: what is cheapest, and how many queries would show a difference that matters."""
     sweep, choice = decision.sweep, decision.headline
     if choice.undecided != "tied":
         return
-    level, settings, power = choice.allowed, sweep.settings, choice.allowed.standings.power
-    cost = choice.prefer or next((name for name in settings.costs if choice.named.value(name) is not None), None)
-    alike, paid = cost is not None and choice.costs_the_same(cost), price(sweep, choice.named, cost)
-    compared = [cutoff for cutoff, other in decision.choices.items() if other.undecided == "tied"]
-    everywhere = len(compared) == len(decision.choices)
-    copies, groups = None, f"{counted(sweep.groups.number, 'group')} of queries"
-    sign = sweep.sign(cost) if cost else 1
-    if power and power.too_alike:
+    level, power, groups = choice.allowed, choice.allowed.standings.power, sweep.groups
+    cost = choice.prefer or next((name for name in sweep.settings.costs if choice.named.value(name) is not None), None)
+    alike, paid, sign = cost is not None and choice.costs_the_same(cost), price(sweep, choice.named, cost), 1
+    everywhere = all(other.undecided == "tied" for other in decision.choices.values()) and len(decision.choices) > 1
+    if cost:
+        sign = sweep.sign(cost)
+    if power:
         copies = [sweep.label(choice.best), sweep.label(level.outcomes[power.rival]), power.differing]
-    yield Claim(
-        "tied",
-        {
-            "queries": groups if sweep.groups.in_use else queries_in_words(sweep),
-            "number": len(level.outcomes),
-            "those": _those(choice),
-            "at": f" at any {sweep.cutoff}" if everywhere and len(compared) > 1 else at(sweep, choice),
-            "cheapest": sweep.label(choice.named) if choice.prefer and paid and not alike else None,
-            "price": paid,
-            "near": bool(paid and any(sign * (run.value(cost or "") or 0) > sign * paid[0] for run in choice.as_good)),
-            "cost": cost and sweep.title(cost),
-            "highest": bool(cost and sweep.metric_info[cost].higher_is_better),
-            "alike": alike,
-            "metric": sweep.metric_title,
-            "difference": LARGE_DIFFERENCE,
-            "more": power and max(power.needed(LARGE_DIFFERENCE) - power.queries, 0),
-            "detectable": power and power.detectable,
-            "near_copies": copies,
-        },
-        vetoes=True,
-    )
+    yield {
+        "groups": groups.number if groups.in_use else None,
+        "number": len(level.outcomes),
+        "barred": bool(choice.barred),
+        "at": f" at any {sweep.cutoff}" if everywhere else at(sweep, choice),
+        "cheapest": sweep.label(choice.named) if choice.prefer and paid and not alike else None,
+        "price": paid,
+        "near": bool(paid and any(sign * (run.value(cost or "") or 0) > sign * paid[0] for run in choice.as_good)),
+        "cost": cost and sweep.title(cost),
+        "highest": sign > 0,
+        "alike": alike,
+        "difference": LARGE_DIFFERENCE,
+        "more": power and max(power.needed(LARGE_DIFFERENCE) - power.queries, 0),
+        "detectable": power and power.detectable,
+        "near_copies": copies if power and power.too_alike else None,
+    }
 
 
-def _those(choice: Choice) -> str:
-    return " that meet the requirements" if choice.barred else ""
+# What is shipped, and what is missing
 
 
-# What is shipped
+def caution(decision: Decision) -> Iterator[Numbers]:
+    """What must be said first of a configuration; of the choice in the headline."""
+    own = decision.named.facts.caution
+    for sentence, names in grouped((run.facts.caution, run.name) for run in decision.sweep.outcomes).items():
+        if sentence and sentence == own:
+            yield {"names": [], "caution": sentence}
+        elif sentence:
+            yield {"names": names, "caution": sentence, "place": EVIDENCE}
 
 
-def not_one_best(decision: Decision) -> Iterator[Claim]:
+def not_one_best(decision: Decision) -> Iterator[Numbers]:
     """Which configurations cannot be told apart from the best, where others are worse."""
-    sweep, choice = decision.sweep, decision.headline
+    choice = decision.headline
     if choice.undecided is None and len(choice.tied) > 1:
         same = all(run.measured == choice.best.measured for run in choice.tied)
-        numbers = {"labels": tied_in_words(sweep, choice), "same": same, "at": at(sweep, choice)}
-        worse = len(choice.allowed.outcomes) - len(choice.tied)
-        yield Claim("not_one_best", {**numbers, "worse": worse, "barred": bool(choice.barred)})
+        numbers = {"same": same, "worse": len(choice.allowed.outcomes) - len(choice.tied)}
+        yield {"labels": tied_in_words(decision.sweep, choice), **numbers, "barred": bool(choice.barred)}
 
 
-def choice(decision: Decision) -> Iterator[Claim]:
+def choice(decision: Decision) -> Iterator[Numbers]:
     """What to take at the cutoff of the headline."""
-    sweep, chosen = decision.sweep, decision.headline
+    sweep, chosen, named = decision.sweep, decision.headline, decision.named
     if chosen.undecided is not None:
         return
-    prefer, named = chosen.prefer, chosen.named
-    others = [other for other in decision.choices.values() if other is not chosen]
+    prefer, others = chosen.prefer, [other for other in decision.choices.values() if other is not chosen]
     everywhere = others and all(_same(sweep, other, named) and veto_of(decision, other) in TAKEN for other in others)
-    numbers = {
+    yield {
         "label": sweep.label(named),
         "where": f" at every {sweep.cutoff}" if everywhere else at(sweep, chosen),
-        "at": at(sweep, chosen),
         **measured_with(sweep, named),
         "tied": len(chosen.tied) > 1,
         "others": len(chosen.allowed.outcomes) - 1,
         "better": len(chosen.tied) == 1 and named is chosen.best,
         "preferred": sweep.title(prefer) if prefer and named is not chosen.best else None,
         "highest": bool(prefer and sweep.metric_info[prefer].higher_is_better),
-        "price": prefer and price(sweep, named, prefer),
+        "price": price(sweep, named, prefer),
         "margin": sweep.settings.margin if named not in chosen.tied else None,
         "best": sweep.label(chosen.best),
         "barred": bool(chosen.barred),
     }
-    yield Claim("choice", numbers)
 
 
 def _same(sweep: Sweep, choice: Choice, named: Outcome) -> bool:
     return choice.meets and sweep.label(choice.named) == sweep.label(named)
 
 
-def elsewhere(decision: Decision) -> Iterator[Claim]:
-    """What is chosen at other cutoffs, where it is another configuration."""
-    sweep, named = decision.sweep, decision.named
-    if decision.headline.undecided is not None:
-        return
-    groups: dict[str | None, list[int | None]] = {}
-    for cutoff in decision.headline_cutoffs:
-        other = decision.choices[cutoff]
-        if not _same(sweep, other, named) and veto_of(decision, other) in (None, "requirements"):
-            groups.setdefault(sweep.label(other.named) if other.meets else None, []).append(cutoff)
-    if groups:
-        places = [{"at": cutoffs_in_words(sweep, *some), "label": label} for label, some in groups.items()]
-        yield Claim("elsewhere", {"places": places})
-
-
-# What is missing
-
-
-def missing(decision: Decision) -> Iterator[Claim]:
+def missing(decision: Decision) -> Iterator[Numbers]:
     """Which runs a decision lacks."""
     if unfinished := decision.sweep.unfinished:
-        fates = [f"{name} ({fate})" for name, fate in unfinished.items()]
-        yield Claim("missing", {"names": fates})
+        yield {"names": [f"{name} ({fate})" for name, fate in unfinished.items()]}
 
 
-def caution(decision: Decision) -> Iterator[Claim]:
-    """What must be said first of a configuration; of the choice in the headline."""
-    names: dict[str, list[str]] = {}
-    for run in decision.sweep.outcomes:
-        names.setdefault(run.facts.caution, []).append(run.name)
-    for sentence, some in names.items():
-        own = sentence == decision.named.facts.caution
-        if sentence:
-            yield Claim(
-                "caution", {"names": [] if own else some, "caution": sentence}, "headline" if own else "evidence"
-            )
+def elsewhere(decision: Decision) -> Iterator[Numbers]:
+    """What is chosen at other cutoffs, where it is another configuration."""
+    sweep, choices = decision.sweep, [decision.choices[cutoff] for cutoff in decision.headline_cutoffs]
+    differing = grouped(
+        (sweep.label(choice.named) if choice.meets else None, choice.cutoff)
+        for choice in choices
+        if not _same(sweep, choice, decision.named) and veto_of(decision, choice) in (None, "requirements")
+    )
+    if differing and decision.headline.undecided is None:
+        places = [{"at": cutoffs_in_words(sweep, *some), "label": label} for label, some in differing.items()]
+        yield {"places": places}
 
 
-def promises(decision: Decision) -> Iterator[Claim]:
+def promise(decision: Decision) -> Iterator[Numbers]:
     """What the queries show about the promises of `decision.target`."""
-    sweep, label = decision.sweep, decision.sweep.label(decision.named)
-    for promise in decision.promises:
-        certificate = promise.certificate
-        numbers = {
-            "metric": promise.metric,
-            "title": sweep.title(promise.metric),
-            "share": promise.share,
-            "label": None if promise.metric in sweep.deepest(decision.named).facts.at_k else label,
-            "cutoff": certificate.cutoff,
-            "at": certificate.cutoff and cutoffs_in_words(sweep, certificate.cutoff),
-            "cutoff_name": sweep.cutoff,
-            "largest": promise.largest,
-            "at_largest": cutoffs_in_words(sweep, promise.largest),
-            "shown": certificate.lower_bounds[-1] if certificate.lower_bounds else None,
-            "lower_bounds": [*certificate.lower_bounds],
-            "queries": queries_in_words(sweep),
-            "queries_needed": certificate.needed,
-        }
-        yield Claim("promise", numbers)
-    if threshold := decision.threshold:
-        certified = threshold.certificate
-        numbers = {
-            "metric": threshold.metric,
-            "rate": threshold.rate,
-            "shown": certified.shown,
-            "threshold": certified.threshold if isfinite(certified.threshold) else None,
-            "upper_bound": certified.upper,
-            "false_finds": certified.false_finds,
-            "queries": threshold.questions,
-            "queries_needed": certified.needed,
-            "hits": threshold.hits,
-            "hits_kept": threshold.kept,
-            "words": threshold.words._asdict(),
-        }
-        yield Claim("threshold", numbers)
-
-
-def few(decision: Decision) -> Iterator[Claim]:
-    """Few queries, or few groups of them, or that there are groups."""
     sweep = decision.sweep
-    groups, is_few = sweep.groups, sweep.groups.number < FEW_QUERIES
+    for promised in decision.promises:
+        of_cutoff = promised.metric in sweep.deepest(decision.named).facts.at_k
+        yield asdict(promised) | {
+            "title": sweep.title(promised.metric),
+            "label": None if of_cutoff else sweep.label(decision.named),
+            "at": promised.cutoff and cutoffs_in_words(sweep, promised.cutoff),
+            "at_largest": cutoffs_in_words(sweep, promised.largest),
+            "shown": promised.lower_bounds[-1] if promised.lower_bounds else None,
+            "queries": queries_in_words(sweep),
+        }
+
+
+def threshold(decision: Decision) -> Iterator[Numbers]:
+    """What the questions without an answer show about the promise of `decision.target`."""
+    if decision.threshold:
+        yield asdict(decision.threshold) | {"words": decision.threshold.words._asdict()}
+
+
+def few(decision: Decision) -> Iterator[Numbers]:
+    """Few queries, or few groups of them, or that there are groups."""
+    groups, is_few = decision.sweep.groups, decision.sweep.groups.number < FEW_QUERIES
     if (is_few or groups.in_use) and not any(too_few(decision)):
-        numbers = {"queries": len(sweep.queries), "groups": groups.number if groups.in_use else None, "few": is_few}
-        settled = decision.headline.undecided is None
-        yield Claim("few", numbers, "headline" if is_few and settled else "evidence")
-
-
-VETOES: tuple[Finder, ...] = (
-    *(requirements, unread_texts, guessing, unread_answers, page_judgments, unequal_text, most_fail, nothing_found),
-    *(one_configuration, same_values, too_few, tied),  # what leaves nothing to choose
-)
-REST = (caution, not_one_best, choice, missing, elsewhere, promises, few, *EVIDENCE)
+        place = HEADLINE if is_few and decision.headline.undecided is None else EVIDENCE
+        yield {"groups": groups.number if groups.in_use else None, "few": is_few, "place": place}

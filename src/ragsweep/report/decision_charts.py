@@ -157,9 +157,9 @@ def draw_thresholds(decision: Decision, axes: Axes) -> None:
         axes.step(
             thresholds, share, where="pre", label=what, markevery=max(1, len(thresholds) // MOST_MARKERS), **looks
         )
-    if promise and promise.certificate.shown and np.isfinite(promise.certificate.threshold):
+    if promise and promise.threshold is not None:
         label = f"certified for at most {100 * promise.rate:g} %"
-        axes.axvline(promise.certificate.threshold, color="#444444", linestyle=":", label=label)
+        axes.axvline(promise.threshold, color="#444444", linestyle=":", label=label)
     axes.set_xlabel(f"lowest {words.scale}")
     axes.set_ylabel("share of the questions")
     axes.set_ylim(0, 1.02)

@@ -11,6 +11,7 @@ from ragsweep.report.claims import evidence, headline
 from ragsweep.report.record import as_record
 from ragsweep.report.report_tables import cells
 from ragsweep.report.report_text import table_by_cutoff
+from ragsweep.report.rows import summary_of
 from ragsweep.sweeps import Decision
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class SweepDecision:
     @property
     def table(self) -> pd.DataFrame:
         """A row per configuration with every statistic and the comparison with the best one at its cutoff."""
-        return self.decision.summary_statistics
+        return summary_of(self.decision)
 
     def __repr__(self) -> str:
         return "\n".join([*self.headline, "", table_by_cutoff(self.decision)])

@@ -12,6 +12,7 @@ from ragsweep.report.claims import claims_of, evidence, headline, veto_of
 from ragsweep.report.rows import rows_of
 from ragsweep.sweeps import Choice, Decision, Outcome
 
+OF_CLAIM = ("name", "numbers", "place", "vetoes")
 VERSION = 1  # of the format; a new field does not change it
 
 
@@ -39,7 +40,7 @@ def as_record(decision: Decision, sweep_id: str) -> dict[str, Any]:
         "sweep": sweep_id,
         "headline": headline(decision),
         "evidence": evidence(decision),
-        "claims": [asdict(claim) for claim in claims_of(decision)],
+        "claims": [{name: getattr(claim, name) for name in OF_CLAIM} for claim in claims_of(decision)],
         "dataset": {
             "name": sweep.dataset,
             "digest": sweep.outcomes[0].facts.dataset.digest,

@@ -14,6 +14,7 @@ from ragsweep.report import report_charts, sweep_charts
 from ragsweep.report.across import across_as_record, across_in_words, write_across_page
 from ragsweep.report.record import as_record, write_record
 from ragsweep.report.report_page import Origin, write_report
+from ragsweep.report.rows import summary_of
 from ragsweep.sweeps import AcrossDatasets, Decision
 
 
@@ -27,7 +28,7 @@ def write_sweep(folder: Path, decision: Decision, origin: Origin) -> None:
     """
     results = folder / "results"
     results.mkdir(parents=True, exist_ok=True)
-    summary = decision.summary_statistics  # its tests are computed once, before the chart process gets its copy
+    summary = summary_of(decision)  # its tests are computed once, before the chart process gets its copy
     with drawing(folder / "charts", sweep_charts.reference_charts, decision):
         write_table(results / "summary_statistics.csv", summary)
         if decision.pairs is not None:

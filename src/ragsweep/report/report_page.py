@@ -18,9 +18,9 @@ from ragsweep.core.terminal import counted, counted_of_all, printable
 from ragsweep.report.claims import evidence, headline
 from ragsweep.report.markup import code, markdown
 from ragsweep.report.report_charts import captions_of
-from ragsweep.report.report_tables import baseline_rows, cells, disputed, head_of_choice, number, pair_rows, type_rows
-from ragsweep.report.rows import rows_of
-from ragsweep.report.value_words import at, interval, joined
+from ragsweep.report.report_tables import baseline_rows, cells, disputed, head_of_choice, pair_rows, type_rows
+from ragsweep.report.rows import Row, rows_of, table_of_rows
+from ragsweep.report.value_words import at, joined
 from ragsweep.statistics import affordable_resamples
 from ragsweep.sweeps import Decision, Sweep
 from ragsweep.tasks.systems.own_passages import RETURNED
@@ -121,10 +121,9 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         "head_of_choice": head_of_choice(decision),
         "metric": sweep.metric_title,
         "cutoff": sweep.cutoff,
-        "other_metrics": [sweep.title(name) for name in _others(sweep)],
         "guessing": bool(decision.against_guessing),
-        "unread": bool(decision.unread and decision.unread.most),
-        "rows": list(_rows(decision, origin)),
+        "rows": [*zip(table_of_rows(decision), _bars(decision, rows_of(decision)), strict=True)],
+        "addresses": origin.addresses,
         "queries": _queries(sweep),
         "wilson": sweep.metric_info[sweep.decided_by].wilson,
         "grouped": sweep.groups.in_use,
@@ -166,39 +165,18 @@ def _title(sweep: Sweep) -> str:
     return f"Which {joined([*map(sweep.short, sweep.axes)]) or 'configuration'} for {sweep.dataset}?"
 
 
-def _others(sweep: Sweep) -> list[str]:
-    """The columns besides the deciding metric: the other metrics, then the costs."""
-    costs = [name for name in sweep.settings.costs if any(run.value(name) is not None for run in sweep.outcomes)]
-    return list(dict.fromkeys([*(name for name in sweep.metrics if name != sweep.decided_by), *costs]))
-
-
-def _rows(decision: Decision, origin: Origin) -> Iterator[dict[str, Any]]:
-    """The rows of the table. `left`, `width` and `middle` are the position of the interval bar, in percent."""
+def _bars(decision: Decision, rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
+    """How each row is marked, and the position of the bar of its interval: `left`, `width`, `middle`, in percent."""
     sweep, metric = decision.sweep, decision.sweep.decided_by
-    ends = {run: [sweep.statistic(run, metric, end) for end in ("_low", "", "_high")] for run in sweep.outcomes}
-    low, high = min(start for start, *_ in ends.values()), max(end for *_, end in ends.values())
+    ends = [[sweep.statistic(row.run, metric, end) for end in ("_low", "", "_high")] for row in rows]
+    low, high = min(start for start, *_ in ends), max(end for *_, end in ends)
     scale = 100 / (high - low) if high > low else 0
-    for row in rows_of(decision):
-        run, compared, (start, mean, end) = row.run, row.compared, ends[row.run]
+    for row, (start, mean, end) in zip(rows, ends, strict=True):
         yield {
-            "cutoff": str(run.cutoff or ""),
-            "name": run.name,
             "mark": "best" if row.is_best else row.verdict.partition(":")[0],
-            "verdict": row.against_best,
-            "guessing": row.against_guessing,
-            "unread": "" if row.unread is None else str(row.unread),
-            "difference": f"{compared.difference:+.3f} [{compared.low:+.3f}, {compared.high:+.3f}]"
-            if compared and not row.is_best
-            else "",
-            "mean": mean,
-            "interval": interval(sweep, run, metric),
             "left": round((start - low) * scale, 1),
             "width": round((end - start) * scale, 1),
             "middle": round((mean - low) * scale, 1),
-            "others": [number(sweep, name, run.value(name)) for name in _others(sweep)],
-            "wins": f"{100 * compared.wins:.1f} %" if compared else "",
-            "run_id": run.run_id,
-            "address": origin.addresses.get(run.run_id, ""),
         }
 
 

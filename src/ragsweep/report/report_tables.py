@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ragsweep.report.claims import veto_of
-from ragsweep.report.value_words import interval, p_value, tied_in_words
+from ragsweep.report.value_words import interval, number, p_value, tied_in_words
 from ragsweep.statistics.intervals import EQUAL
 from ragsweep.sweeps import Choice, Decision, Sweep
 
@@ -65,17 +65,6 @@ def _ties(choice: Choice, sweep: Sweep) -> str:
     if not choice.others:
         return "none" if len(choice.allowed.outcomes) > 1 else "nothing to compare"
     return tied_in_words(sweep, choice) if choice.distinct > 1 else "all measure the same"
-
-
-def number(sweep: Sweep, name: str, value: float | None) -> str:
-    """A metric with three decimals, a cost with three significant digits and its unit."""
-    if value is None:
-        return ""
-    metric = sweep.metric_info[name]
-    if not metric.unit:
-        return f"{value:.3f}"
-    digits = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-    return digits if metric.unit.casefold() == metric.title.casefold() else f"{digits} {metric.unit}"
 
 
 def baseline_rows(sweep: Sweep) -> list[list[str]]:

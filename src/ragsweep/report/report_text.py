@@ -8,8 +8,7 @@ from ragsweep.core.terminal import aligned, one_line
 from ragsweep.report.across import about_across_table, across_in_words, across_table
 from ragsweep.report.claims import evidence, headline
 from ragsweep.report.report_tables import baseline_rows, cells
-from ragsweep.report.rows import rows_of
-from ragsweep.report.value_words import interval
+from ragsweep.report.rows import CONFIGURATION, table_of_rows
 from ragsweep.sweeps import AcrossDatasets, Decision
 
 TERMINAL_ROWS = 30
@@ -24,27 +23,12 @@ def table_by_cutoff(decision: Decision) -> str:
 
 def table_of_configurations(decision: Decision) -> str:
     """The configurations as an aligned table, by cutoff and the best first."""
-    sweep, rows = decision.sweep, rows_of(decision)
-    guessing = ["against guessing"] if decision.against_guessing else []
-    unreadable = ["unread"] if any(row.unread is not None for row in rows) else []
-    interval_head = f"{sweep.decided_by} 95 % interval"
-    header = ["configuration", *sweep.metrics, interval_head, *unreadable, *guessing, "verdict", "run"]
-    shown = [
-        [
-            row.run.name,
-            *(f"{sweep.statistic(row.run, name):.4f}" for name in sweep.metrics),
-            interval(sweep, row.run, sweep.decided_by),
-            *(str(row.unread) for _ in unreadable),
-            *(row.against_guessing for _ in guessing),
-            row.against_best,
-            row.run.run_id,
-        ]
-        for row in rows[:TERMINAL_ROWS]
-    ]
-    lines = aligned([header, *shown], left=(0, len(header) - 2))
-    if len(rows) > len(shown):
-        lines.append(f"... and {len(rows) - len(shown)} more")
-    return "\n".join(lines)
+    rows = table_of_rows(decision)
+    header = [*rows[0]]
+    left = [place for place, heading in enumerate(header) if heading in (CONFIGURATION, "verdict", "difference")]
+    lines = aligned([header, *([*row.values()] for row in rows[:TERMINAL_ROWS])], left=left)
+    more = [f"... and {len(rows) - TERMINAL_ROWS} more"] if len(rows) > TERMINAL_ROWS else []
+    return "\n".join([*lines, *more])
 
 
 def summary(decision: Decision, *, whole: bool) -> Iterator[str]:

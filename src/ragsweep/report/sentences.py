@@ -16,6 +16,9 @@ from ragsweep.report.value_words import in_sentence, listed, p_value, rough
 if TYPE_CHECKING:
     from jinja2 import Template
 
+Numbers = dict[str, Any]
+VETOES, HEADLINE, EVIDENCE = "vetoes", "headline", "evidence"  # the kinds in claims.toml, and two places
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -26,6 +29,7 @@ class Claim:
         numbers: What the sentence and `decision.json` need.
         place: Whether the headline says it, or the evidence.
         vetoes: Whether nothing is shipped while it holds.
+        about: What sentences may name besides: the choice, its value, the queries.
         package: That has claims.toml.
     """
 
@@ -33,16 +37,17 @@ class Claim:
 
     name: str
     numbers: Mapping[str, Any] = field(default_factory=dict)
-    place: str = "headline"
+    place: str = HEADLINE
     vetoes: bool = False
+    about: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def sentence(self) -> str:
         """Its sentence, on one line."""
-        return one_line(" ".join(_template(self.package, self.name).render(self.numbers).split()))
+        return one_line(" ".join(_template(self.package, self.name).render({**self.about, **self.numbers}).split()))
 
 
-def sentences(claims: Iterable[Claim], place: str = "headline") -> list[str]:
+def sentences(claims: Iterable[Claim], place: str = HEADLINE) -> list[str]:
     """The sentences of the claims of one place, in their order."""
     return [sentence for claim in claims if claim.place == place and (sentence := claim.sentence)]
 
@@ -68,8 +73,13 @@ def _template(package: str, name: str) -> Template:
         "shares": lambda shares: listed([f"{label} ({100 * share:.0f} %)" for label, share in shares.items()]),
         "up": _up,
     }
-    words = tomllib.loads(files(package).joinpath("claims.toml").read_text("utf-8"))
-    return environment.from_string(words[name])
+    return environment.from_string(next(kind[name] for kind in words_of(package).values() if name in kind))
+
+
+@cache
+def words_of(package: str) -> dict[str, dict[str, str]]:
+    """The sentences in a package's claims.toml, by kind and by name."""
+    return tomllib.loads(files(package).joinpath("claims.toml").read_text("utf-8"))
 
 
 def _up(number: float, digits: int) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 from ragsweep.core.style import INTERVALS, is_number
 from ragsweep.core.terminal import counted
 from ragsweep.sweeps import Choice, Outcome, Sweep
 
 NAMES_LISTED = 5  # of configurations
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 def queries_in_words(sweep: Sweep) -> str:
@@ -46,6 +48,17 @@ def p_value(p: float) -> str:
 def rough(number: float) -> str:
     """A number in two significant digits."""
     return f"{float(f'{number:.2g}'):,.10g}"
+
+
+def number(sweep: Sweep, name: str, value: float | None) -> str:
+    """A metric with three decimals, a cost with three significant digits and its unit."""
+    if value is None:
+        return ""
+    metric = sweep.metric_info[name]
+    if not metric.unit:
+        return f"{value:.3f}"
+    digits = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return digits if metric.unit.casefold() == metric.title.casefold() else f"{digits} {metric.unit}"
 
 
 def measured_with(sweep: Sweep, run: Outcome) -> dict[str, Any]:
@@ -102,6 +115,19 @@ def ranges(values: Sequence[float], chosen: Sequence[float]) -> str:
     ]
     named = [[f"{run[0]:g} to {run[-1]:g}"] if len(run) > 2 else [f"{value:g}" for value in run] for run in runs]
     return " or ".join(name for names in named for name in names)
+
+
+def labels_of(sweep: Sweep, runs: Iterable[Outcome]) -> list[str]:
+    """The labels of some runs, each once."""
+    return [*dict.fromkeys(map(sweep.label, runs))]
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """The second ones of some pairs by the first one, in their order."""
+    groups: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def joined(names: Sequence[str]) -> str:

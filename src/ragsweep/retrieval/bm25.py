@@ -140,10 +140,6 @@ class Bm25Index:
             row = self.vocabulary.get(plain, self.variants.get(plain))
         return NOTHING if row is None else row
 
-    def weigh(self, rows: Sequence[int]) -> bool:
-        """Whether one of these terms has a weight in any passage."""
-        return bool(self.weights[[*rows]].data.any())
-
     def search(self, queries: Sequence[str], depth: int, at_once: int = SCORES_AT_ONCE) -> Ranking:
         """The best `depth` passages of each query; one whose score is 0 is not retrieved, and the others score 0.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple, Self
 
 from ragsweep.core.arrays import Indices, Milliseconds, Scores
@@ -38,31 +38,6 @@ class Method:
     chosen_by: Sequence[str] = ()
     vary: str = ""
     tag: str = ""
-
-
-@dataclass(frozen=True)
-class Silence:
-    """Why nothing is found for some queries, so that a score of 0 is explained.
-
-    Attributes:
-        reason: What is true of these queries, as the end of a sentence about them.
-        advice: What to do about it, in one sentence; empty if `setting` says it.
-        setting: With which setting of the part something is found, like `backend=bm25s`; empty if there is none.
-        part: The part of the ranker that finds nothing, by its path in the settings; empty for the ranker itself.
-        whole: Whether no other part of the ranker can find anything.
-        is_cut: Whether passages were ranked, and settings of the ranker's own removed them.
-    """
-
-    reason: str
-    advice: str = ""
-    setting: str = ""
-    part: str = ""
-    whole: bool = True
-    is_cut: bool = False
-
-    def within(self, part: str) -> Silence:
-        """The same, of a ranker that has this one as a part."""
-        return replace(self, part=f"{part}.{self.part}" if self.part else part)
 
 
 class Words(NamedTuple):
@@ -140,6 +115,7 @@ class Ranker(Retriever, ABC):
 
     role: ClassVar[str] = ""  # its part in a hybrid, such as `sparse`; empty takes the name of the setting
     cuts: ClassVar[Sequence[str]] = ()  # settings that remove passages which were ranked; None turns each off
+    may_have_cut: bool = False  # whether such settings worked where the ranking was made
 
     @abstractmethod
     def rank(self, search: Search, depth: int) -> Ranking:
@@ -162,14 +138,6 @@ class Ranker(Retriever, ABC):
         """Sentences for the report by heading."""
         return {name: said for part in self.parts().values() for name, said in part.sections(search).items()}
 
-    def silences(self, search: Search) -> Sequence[Silence | None]:
-        """For each query why nothing can be found, by the ranker or by the first of its parts; None if it can be."""
-        of_parts = [
-            [silence and silence.within(name) for silence in part.silences(search)]
-            for name, part in self.parts().items()
-        ]
-        return [_first(of_query) for of_query in zip(*of_parts, strict=True)] or [None] * len(search.queries)
-
     def trace(self, search: Search, query: int) -> Trace:
         """How one query gets its ranking."""
         return Trace()
@@ -183,12 +151,6 @@ class Ranker(Retriever, ABC):
     def chooses_by_depth(self) -> bool:
         """Whether it orders only as many candidates as are asked for, so that a lower depth may begin otherwise."""
         return any(part.chooses_by_depth for part in self.parts().values())
-
-
-def _first(silences: Sequence[Silence | None]) -> Silence | None:
-    """The first of the parts that find nothing, and whether no part finds anything."""
-    first = next(filter(None, silences), None)
-    return first and replace(first, whole=all(silence is not None and silence.whole for silence in silences))
 
 
 @dataclass(frozen=True, kw_only=True)

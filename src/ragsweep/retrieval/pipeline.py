@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
+import numpy as np
+
+from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.core.timing import UNTIMED
@@ -15,12 +18,11 @@ from ragsweep.retrieval.kinds import (
     Ranker,
     Reranker,
     Rewriter,
-    Silence,
     Thresholded,
     Trace,
     within,
 )
-from ragsweep.retrieval.ranking import Ranking, Search
+from ragsweep.retrieval.ranking import Ranking, Search, TextsRead
 from ragsweep.retrieval.ranking_checks import expect_ranker
 from ragsweep.retrieval.stages import expand, fuse, rank, rerank, total_ms
 from ragsweep.store.code import name_of
@@ -91,11 +93,6 @@ class PipelineRetriever(Thresholded):
         of_reranker = self.reranker.sections() if self.reranker else {}
         return {**super().sections(self.expanded(search).searches[0]), **of_reranker}
 
-    def silences(self, search: Search) -> Sequence[Silence | None]:
-        """Why the ranker finds nothing for a query, by none of the texts that are searched for instead."""
-        of_searches = [super(PipelineRetriever, self).silences(each) for each in self.expanded(search).searches]
-        return [of_query[0] if all(of_query) else None for of_query in zip(*of_searches, strict=True)]
-
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""
         expansion = self.expanded(search)
@@ -119,6 +116,13 @@ class PipelineRetriever(Thresholded):
         if self.dynamic_k is not None:
             stages["dynamic_k"] = name_of(self.dynamic_k)
         return replace(inner, stages=stages, parts=parts, formula=formula, words=words)
+
+    def texts_of_parts(self, texts: TextsRead) -> Iterator[tuple[object, TextsRead]]:
+        """The ranker gets the rewritten queries, the rerankers the first passages of the ranking."""
+        for search in self.expanded(texts.search).searches:
+            yield self.ranker, texts._replace(search=search)
+        first = np.unique(texts.ranked[texts.ranked != NOTHING])
+        yield (self.reranker, self.dynamic_k), texts._replace(search=texts.search.of_own_texts, passages=first)
 
     def expanded(self, search: Search) -> Expansion:
         """What is searched for instead of the queries."""

@@ -113,6 +113,22 @@ class Search:
         return self.rows(np.array([query]))
 
 
+class TextsRead(NamedTuple):
+    """What a model gets to read.
+
+    Attributes:
+        search: The texts.
+        queries: Positions of those queries that it reads.
+        passages: Positions of those passages that it reads.
+        ranked: The passages in the ranking of each of all queries that count, shape [queries, depth].
+    """
+
+    search: Search
+    queries: Indices
+    passages: Indices
+    ranked: Indices
+
+
 def ranked(
     passages: Indices, scores: npt.NDArray[np.float32] | Scores, depth: int, latency_ms: Milliseconds = UNTIMED
 ) -> Ranking:

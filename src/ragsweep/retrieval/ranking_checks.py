@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Real
 from typing import Any
 
@@ -59,8 +59,13 @@ def checked_ranking(ranking: object, search: Search, depth: int, name: str) -> R
     if scores.shape != passages.shape:
         expected = f"that of passages, {[*passages.shape]}"
         raise RetrieverError(f"{name}: scores: found shape {[*scores.shape]}, expected {expected}")
-    _check_passages(passages, len(search.passages), name)
-    _check_scores(passages, scores, name)
+    for field, wrong, expected in _faults(passages, scores, len(search.passages)):
+        if wrong.any():
+            query, rank = _first(wrong)
+            passage, score = passages[query, rank], scores[query, rank]
+            found = passage if field == "passages" else f"{score} of passage {passage}"
+            place = f"{field}[{query}, {rank}] (query {query}, rank {rank + 1})"
+            raise RetrieverError(f"{name}: {place}: found {found}{expected}")
     latency_ms = _latency(ranking.latency_ms, queries, name)
     recall = _array(ranking.recall_of_exact, "float64", f"{name}: recall_of_exact")
     if recall.shape not in ((0,), (queries,)) or not ((recall >= 0) & (recall <= 1)).all():
@@ -81,9 +86,10 @@ def check_within(reranked: Ranking, ranking: Ranking, name: str) -> None:
     rows = np.arange(len(ranking.passages))[:, np.newaxis] * (max(reranked.passages.max(), ranking.passages.max()) + 2)
     strange = (reranked.passages != NOTHING) & ~np.isin(reranked.passages + rows, ranking.passages + rows)
     if strange.any():
-        at, place = _first(strange)
-        expected = "expected one of the passages to rerank"
-        raise RetrieverError(f"{name}: passages{place}: found {reranked.passages[at]}, {expected}")
+        query, rank = _first(strange)
+        place = f"passages[{query}, {rank}] (query {query}, rank {rank + 1})"
+        found = f"found {reranked.passages[query, rank]}, expected one of the passages to rerank"
+        raise RetrieverError(f"{name}: {place}: {found}")
 
 
 def checked_answers(answers: object, queries: int, name: str) -> Answers:
@@ -140,47 +146,26 @@ def _array(value: object, kind: str, what: str) -> npt.NDArray[Any]:
     return np.asarray(value).astype(wanted, copy=False)
 
 
-def _check_passages(passages: Indices, corpus: int, name: str) -> None:
+def _faults(passages: Indices, scores: Scores, corpus: int) -> Iterator[tuple[str, npt.NDArray[np.bool_], str]]:
+    """The rules of a ranking: of which array, where it is broken, and what was expected."""
     retrieved = passages != NOTHING
-    faults = [
-        ((passages < NOTHING) | (passages >= corpus), f"expected 0 to {corpus - 1}, or {NOTHING} for nothing"),
-        (_before(~retrieved[:, :-1] & retrieved[:, 1:]), f"expected {NOTHING} behind the last passage only"),
-    ]
-    for wrong, expected in faults:
-        if wrong.any():
-            at, place = _first(wrong)
-            raise RetrieverError(f"{name}: passages{place}: found {passages[at]}, {expected}")
-    ordered = np.sort(passages, axis=1)
-    repeats = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != NOTHING)).any(axis=1)
-    if repeats.any():
-        query = int(repeats.argmax())
-        row = passages[query].tolist()
-        rank = next(rank for rank, passage in enumerate(row) if passage != NOTHING and passage in row[:rank])
-        place = f"[{query}, {rank}] (query {query}, rank {rank + 1})"
-        raise RetrieverError(f"{name}: passages{place}: found {row[rank]} again, expected a passage once per query")
-
-
-def _check_scores(passages: Indices, scores: Scores, name: str) -> None:
-    retrieved = passages != NOTHING
+    out_of_range = (passages < NOTHING) | (passages >= corpus)
+    yield "passages", out_of_range, f", expected 0 to {corpus - 1}, or {NOTHING} for nothing"
+    hole = np.pad(~retrieved[:, :-1] & retrieved[:, 1:], ((0, 0), (0, 1)))
+    yield "passages", hole, f", expected {NOTHING} behind the last passage only"
+    order = np.argsort(passages, axis=1, kind="stable")
+    ordered, again = np.take_along_axis(passages, order, axis=1), np.zeros(passages.shape, dtype=bool)
+    repeated = _after((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != NOTHING))
+    np.put_along_axis(again, order, repeated, axis=1)
+    yield "passages", again, " again, expected a passage once per query"
     in_range = np.abs(scores) <= LARGEST_SCORE  # False for NaN
-    faults = [
-        (retrieved & ~in_range, f"expected a number from {-LARGEST_SCORE:g} to {LARGEST_SCORE:g}"),
-        (~retrieved & (scores != -np.inf), "expected -inf where there is no passage"),
-        (_after(scores[:, 1:] > scores[:, :-1]), "expected scores in descending order"),
-        (
-            _after(retrieved[:, 1:] & (scores[:, 1:] == scores[:, :-1]) & (passages[:, 1:] < passages[:, :-1])),
-            "expected passages of equal scores in corpus order (ragsweep.retrieval.ranked orders them)",
-        ),
-    ]
-    for wrong, expected in faults:
-        if wrong.any():
-            at, place = _first(wrong)
-            raise RetrieverError(f"{name}: scores{place}: found {scores[at]} of passage {passages[at]}, {expected}")
-
-
-def _before(wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Marks the earlier rank of each wrong pair."""
-    return np.pad(wrong, ((0, 0), (0, 1)))
+    expected = f", expected a number from {-LARGEST_SCORE:g} to {LARGEST_SCORE:g}"
+    yield "scores", retrieved & ~in_range, expected
+    yield "scores", ~retrieved & (scores != -np.inf), ", expected -inf where there is no passage"
+    yield "scores", _after(scores[:, 1:] > scores[:, :-1]), ", expected scores in descending order"
+    tied = retrieved[:, 1:] & (scores[:, 1:] == scores[:, :-1])
+    expected = ", expected passages of equal scores in corpus order (ragsweep.retrieval.ranked orders them)"
+    yield "scores", _after(tied & (passages[:, 1:] < passages[:, :-1])), expected
 
 
 def _after(wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -188,7 +173,7 @@ def _after(wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     return np.pad(wrong, ((0, 0), (1, 0)))
 
 
-def _first(wrong: npt.NDArray[np.bool_]) -> tuple[tuple[int, int], str]:
-    """The first wrong entry, and its place in words."""
+def _first(wrong: npt.NDArray[np.bool_]) -> tuple[int, int]:
+    """Query and rank of the first wrong entry."""
     query, rank = divmod(int(wrong.argmax()), wrong.shape[1])
-    return (query, rank), f"[{query}, {rank}] (query {query}, rank {rank + 1})"
+    return query, rank

@@ -100,6 +100,27 @@ class ExternalRetriever(Retriever, ABC):
         return False
 
 
+@dataclass(frozen=True, kw_only=True)
+class MatchedRetriever(ExternalRetriever):
+    """Base of systems whose results are matched by settings.
+
+    Attributes:
+        match_by: What of a result is compared with what is judged; None takes the first of id, page (with source) and
+            text by which any result is known.
+        first_page: The number of the first page of a document.
+        fuzzy_threshold: How alike a text and a part of a document must be to count as the same.
+    """
+
+    match_by: MatchBy | None = None
+    first_page: Literal[0, 1] = 1
+    fuzzy_threshold: Annotated[float, Between(0, 1)] = 0.9
+
+    @property
+    def matching(self) -> Matching:
+        """How its results are matched to what is judged."""
+        return Matching(self.first_page, self.fuzzy_threshold, self.match_by)
+
+
 @dataclass(frozen=True)
 class Line:
     """What came back for a query: a line of the file, as a JSON object.
@@ -131,25 +152,18 @@ def _plain(result: Result) -> dict[str, object]:
 
 
 @dataclass(frozen=True)
-class ReturnedRetriever(ExternalRetriever):
+class ReturnedRetriever(MatchedRetriever):
     """What a system has returned before, from a file (`results/returned.jsonl` of its run). Nothing is asked.
 
     Attributes:
         path: The file, a JSON object a line.
         name: Name of the system, for tables and charts; None takes that of the file.
-        first_page: The number of the first page of a document.
-        fuzzy_threshold: How alike a text and a part of a document must be to count as the same.
-        match_by: What of a result is compared with what is judged; None takes the first of id, page (with source) and
-            text by which any result is known.
     """
 
     without_effect: ClassVar[tuple[str, ...]] = ("path", "name")  # the fingerprint stands for the content
 
     path: Text
     name: Text | None = None
-    first_page: Literal[0, 1] = 1
-    fuzzy_threshold: Annotated[float, Between(0, 1)] = 0.9
-    match_by: MatchBy | None = None
 
     @cached_property
     def fingerprint(self) -> str:
@@ -163,11 +177,6 @@ class ReturnedRetriever(ExternalRetriever):
     def method(self) -> Method:
         """For reports: the name of the system."""
         return Method(self.name or Path(self.path).name)
-
-    @property
-    def matching(self) -> Matching:
-        """How its results are matched to what is judged."""
-        return Matching(self.first_page, self.fuzzy_threshold, self.match_by)
 
     def check(self) -> None:
         """Raise `RetrieverError` if the file cannot be read."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
@@ -16,7 +16,7 @@ from ragsweep.core.limits import Between, Text
 from ragsweep.core.timing import UNTIMED, sample
 from ragsweep.models.encoders.encoder import Encoder
 from ragsweep.retrieval.kinds import Ranker, Trace, within
-from ragsweep.retrieval.ranking import Ranking, Search
+from ragsweep.retrieval.ranking import Ranking, Search, TextsRead
 from ragsweep.retrieval.ranking_checks import expect_encoder, expect_ranker
 from ragsweep.retrieval.stages import rank, total_bytes, total_ms
 from ragsweep.store.stage_store import NO_STORE, Store
@@ -82,6 +82,11 @@ class RoutedRetriever(Ranker):
             raise ConfigError("routes: found none, expected at least one")
         for name, ranker in self.routes.items():
             expect_ranker(ranker, f"routes.{name}")
+
+    def texts_of_parts(self, texts: TextsRead) -> Iterator[tuple[object, TextsRead]]:
+        """The routes get all, the classifier the queries."""
+        yield self.routes, texts
+        yield self.classifier, texts._replace(passages=texts.passages[:0])
 
     def parts(self) -> Mapping[str, Ranker]:
         """The routes."""

@@ -9,41 +9,19 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from ragsweep.core.arrays import NOTHING
 from ragsweep.core.digest import digest_texts, version
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between, Text
 from ragsweep.core.progress import progress
 from ragsweep.core.timing import timed
 from ragsweep.retrieval.bm25 import Bm25Index, lucene_weighting, rank_bm25_weighting
-from ragsweep.retrieval.kinds import Method, Silence, Thresholded, Trace, Words
+from ragsweep.retrieval.kinds import Method, Thresholded, Trace, Words
 from ragsweep.retrieval.ranking import Ranking, Search, searching
 from ragsweep.retrieval.term_counts import TermCounts
 from ragsweep.store.code import code_of
-from ragsweep.store.identity import identity, own_settings
-from ragsweep.store.stage_store import Arrays, Store
-from ragsweep.text.tokens import Tokenizer, is_right_to_left, words
-
-FOUND, WORDLESS, STOPPED, UNKNOWN, WEIGHTLESS, REVERSED = range(6)  # places in `SILENCES`
-SILENCES = (
-    None,
-    Silence("they have no letter and no digit", advice="Write them in words."),
-    Silence("all of their words are stop words", setting="stop_words=null"),
-    Silence(
-        "no passage has a word of theirs",
-        advice="Compare the language and the spelling of queries and documents. "
-        "An encoder also finds passages that say the same in other words.",
-    ),
-    Silence(
-        "each word of theirs in the passages is in half of them, or in more, and rank_bm25 weighs it 0",
-        setting="backend=bm25s",
-    ),
-    Silence(
-        "the passages have words of theirs with the letters in reverse order",
-        advice="Some PDF files store what is read from right to left as it is drawn, from left to right: take the text "
-        "from the program that made them, or read it by OCR.",
-    ),
-)
+from ragsweep.store.identity import own_settings
+from ragsweep.store.stage_store import Store
+from ragsweep.text.tokens import Tokenizer, words
 
 
 @dataclass(frozen=True)
@@ -108,28 +86,6 @@ class SparseRetriever(Thresholded):
         with progress(searching(search.passages, queries), len(queries)):
             found = index.search(queries, depth)
         return replace(found, latency_ms=latency_ms, index_bytes=np.array([index.nbytes]))
-
-    def silences(self, search: Search) -> Sequence[Silence | None]:
-        """Why nothing is found for a query: it has no word, none that a passage has, or none with a weight."""
-
-        def build() -> Arrays:
-            index = self.index(search.passages)
-            found = [self._silence(text, index) for text in search.queries]
-            return {"silence": np.array(found, dtype=np.int64)}
-
-        kept = self.store.get("silences", [identity(self), search.digest], build)
-        return [SILENCES[each] for each in kept["silence"].tolist()]
-
-    def _silence(self, query: str, index: Bm25Index) -> int:
-        """Why nothing is found for a query, by its place in `SILENCES`."""
-        terms = index.tokens(query)
-        if not terms:
-            return STOPPED if words(query) else WORDLESS
-        known = [row for row in map(index.row_of, terms) if row != NOTHING]
-        if not known:
-            reversed_terms = (term[::-1] for term in terms if is_right_to_left(term))
-            return UNKNOWN if all(index.row_of(each) == NOTHING for each in reversed_terms) else REVERSED
-        return FOUND if index.weigh(known) else WEIGHTLESS
 
     def index(self, passages: Sequence[str]) -> Bm25Index:
         """Weigh every term of every passage."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ragsweep.core.errors import ConfigError
@@ -50,21 +51,26 @@ class Component:
         """
         return False
 
+    def texts_of_parts(self, texts: Any) -> Iterator[tuple[object, Any]]:
+        """Each part of an effect, with those of these texts (`TextsRead`) that it gets; by default, each gets all."""
+        names: list[str] = [field.name for field in fields(self)] if is_dataclass(self) else []
+        yield from ((getattr(self, name), texts) for name in names if name not in declared(self, "without_effect"))
+
 
 def declared(part: object, name: str) -> Any:
-    """What a component says of itself under a name of `Component`; the default where it lacks the base."""
+    """What a component says of itself under a name of `Component`; the default where it lacks the base.
+
+    Raises `ConfigError` for a text in place of several names: each of its letters would count as one.
+    """
     has_it = hasattr(type(part), name) or name in getattr(part, "__dict__", ())
-    return getattr(part if has_it else Component(), name)
+    value = getattr(part if has_it else Component(), name)
+    if isinstance(value, str) and name != "fingerprint":
+        raise ConfigError(f"{kind_of(part)}.{name}: found the text {value!r}, expected names, such as [{value!r}]")
+    return value
 
 
 def expect_kind(thing: object, kind: type | tuple[type, ...], setting: str) -> None:
-    """Raise `ConfigError` if the object of a setting does not inherit from a base class, or its methods take others.
-
-    Args:
-        thing: The object.
-        kind: The base class, or several of which one will do.
-        setting: The name of the setting.
-    """
+    """Raise `ConfigError` unless the object of a setting inherits from a base class, or one of several, as it says."""
     kinds = kind if isinstance(kind, tuple) else (kind,)
     fitting = next((each for each in kinds if isinstance(thing, each)), None)
     if fitting is None:

@@ -67,7 +67,7 @@ class Compared(NamedTuple):
     wins: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # a decision is equal to itself alone
 class Decision:
     """The decision of a sweep.
 
@@ -101,6 +101,11 @@ class Decision:
         """The cutoffs that the headline is about: that of its choice alone, if it is none of the `settled` ones."""
         cutoffs = [choice.cutoff for choice in settled([*self.choices.values()])]
         return cutoffs if self.headline.cutoff in cutoffs else [self.headline.cutoff]
+
+    @property
+    def allowed(self) -> list[Outcome]:
+        """The runs that meet the requirements, at every cutoff; all of a cutoff if none does there."""
+        return [run for choice in self.choices.values() for run in choice.allowed.outcomes]
 
     @property
     def named(self) -> Outcome:
@@ -168,23 +173,6 @@ class Decision:
     def unanswered(self) -> Indices:
         """Positions of the queries for which every configuration has the worst possible value of the metric."""
         return np.flatnonzero(at_worst(self.sweep).all(axis=0))
-
-    @cached_property
-    def summary_statistics(self) -> pd.DataFrame:
-        """The sweep's table with the comparison of each run with the best one at its cutoff.
-
-        The comparison is missing for a run that does not meet the requirements.
-        """
-        metric, nothing = self.sweep.decided_by, Compared(np.nan, np.nan, np.nan, False, np.nan, np.nan)
-        names = [f"{metric}_minus_best", f"{metric}_minus_best_low", f"{metric}_minus_best_high"]
-        names += ["tied_with_best", "p_vs_best", "win_frequency"]
-        outcomes = [self.sweep.outcomes[position] for position in self.sweep.table["outcome"]]
-        rows = [self.compared.get(outcome, nothing) for outcome in outcomes]
-        columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-        for name in self.sweep.swept:  # empty where a configuration does not have the setting, also if it stands for it
-            shown = zip(outcomes, self.sweep.table[name], strict=True)
-            columns[name] = [run.paths.get(name, value) if name in run.swept else np.nan for run, value in shown]
-        return self.sweep.table.drop(columns=["method", "outcome"]).assign(**columns)
 
     @cached_property
     def compared(self) -> dict[Outcome, Compared]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
-from ragsweep.statistics import Certificate, certify, effective_queries
-from ragsweep.statistics.certificate import CertifiedThreshold, certify_threshold
+from ragsweep.statistics import certify, effective_queries
+from ragsweep.statistics.certificate import certify_threshold
 from ragsweep.statistics.intervals import Array
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
@@ -26,14 +27,18 @@ class Promise:
         share: The promised share.
         queries: Number of queries that were measured.
         largest: The largest measured cutoff.
-        certificate: What the queries show about it, for the configuration that was chosen.
+        cutoff: The smallest one that is shown to keep it, of the configuration that was chosen; None if none is.
+        lower_bounds: For each measured cutoff, the share that is shown.
+        queries_needed: How many queries would show it at the largest cutoff; None if these do, or if none would.
     """
 
     metric: str
     share: float
     queries: int
     largest: int
-    certificate: Certificate
+    cutoff: int | None
+    lower_bounds: Sequence[float]
+    queries_needed: int | None
 
 
 def at_each_cutoff(sweep: Sweep, run: Outcome, metric: str) -> tuple[list[int], tuple[float, ...]]:
@@ -62,8 +67,7 @@ def promises(sweep: Sweep, named: Outcome) -> Iterator[Promise]:
             shown = certify(hits, effective, share, configurations=sweep.configurations)
             needed = shown.needed and -(-shown.needed * queries // effective)
             cutoff = shown.cutoff and cutoffs[shown.cutoff - 1]
-            certificate = replace(shown, cutoff=cutoff, needed=needed)
-            yield Promise(metric, share, queries, cutoffs[len(curve) - 1], certificate)
+            yield Promise(metric, share, queries, cutoffs[len(curve) - 1], cutoff, shown.lower_bounds, needed)
 
 
 @dataclass(frozen=True)
@@ -73,19 +77,27 @@ class ThresholdPromise:
     Attributes:
         metric: Name of the rate.
         rate: The largest promised one.
-        questions: Number of questions that should find nothing.
-        certificate: What they show about it, for the configuration that was chosen.
+        queries: Number of questions that should find nothing.
+        shown: Whether any threshold is shown to keep it, of the configuration that was chosen.
+        threshold: The lowest one that is; None if none is, or if none is needed.
+        false_finds: How many of these questions get something at it.
+        upper_bound: The rate that is shown not to be exceeded there.
+        queries_needed: How many such questions would show it if none of them got anything.
         hits: Share of the other questions that get what is right without a threshold.
-        kept: Share of those that still do with the certified one.
+        hits_kept: Share of those that still do with the certified one.
         words: How the task speaks of a threshold.
     """
 
     metric: str
     rate: float
-    questions: int
-    certificate: CertifiedThreshold
+    queries: int
+    shown: bool
+    threshold: float | None
+    false_finds: int
+    upper_bound: float
+    queries_needed: int
     hits: float
-    kept: float
+    hits_kept: float
     words: ThresholdWords
 
 
@@ -101,10 +113,12 @@ def threshold_promise(sweep: Sweep, named: Outcome) -> ThresholdPromise | None:
     curves = {run.facts.false_finds.scores for run in sweep.outcomes if run.facts.false_finds}
     configurations = 1 if chosen_by.isdisjoint(measured.metrics) else len(curves)
     scores, right = _scores(measured.scores), _scores(measured.found)
-    certificate = certify_threshold(scores, rate, others=right, configurations=configurations)
+    certified = certify_threshold(scores, rate, others=right, configurations=configurations)
     reached = right[right > -np.inf]
-    hits, kept = (float((reached >= threshold).sum() / len(right)) for threshold in (-np.inf, certificate.threshold))
-    return ThresholdPromise(measured.metric, rate, len(scores), certificate, hits, kept, measured.words)
+    threshold = certified.threshold if isfinite(certified.threshold) else None
+    counts = certified.shown, threshold, certified.false_finds, certified.upper, certified.needed
+    hits, kept = (float((reached >= least).sum() / len(right)) for least in (-np.inf, certified.threshold))
+    return ThresholdPromise(measured.metric, rate, len(scores), *counts, hits, kept, measured.words)
 
 
 def _scores(recorded: Sequence[float | None]) -> Array:

@@ -16,16 +16,15 @@ from ragsweep.core.style import BEST, BLUE, QUARTERS, dress, figure
 from ragsweep.core.terminal import counted
 from ragsweep.statistics.certificate import lowest_threshold
 from ragsweep.statistics.groups import Groups
-from ragsweep.statistics.intervals import COVERAGE, Array, effective_queries, resample_weights, wilson
+from ragsweep.statistics.intervals import Array, effective_queries, resample_weights, wilson
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.task import Score, mean_scores
+from ragsweep.tasks.task import Measurement, Score, mean_scores
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
 ANSWERED = Metric("answered_rate", "Answered rate", low=0, high=1)
-HEADING = "When nothing should be found"
 NONE_MARKED = (
     "no question of the dataset is marked answerable: false, as tables, spans and cases can be; to show a "
     "rate of 0.05 it takes at least 59"
@@ -57,6 +56,7 @@ class Kind(NamedTuple):
         balance: The geometric mean of the share of other questions that get what is right, and 1 - `rate`.
         area: The area under the curve of right finds over false finds.
         right: Name of the share of the other questions that get what is right.
+        heading: Of the section of the report.
         words: How it speaks of a threshold.
     """
 
@@ -64,6 +64,7 @@ class Kind(NamedTuple):
     balance: Metric
     area: Metric
     right: str
+    heading: str = "When nothing should be found"
     words: ThresholdWords = ThresholdWords()
 
     @property
@@ -112,12 +113,10 @@ class FalseFinds:
         metrics = {self.kind.rate: self._rate, self.kind.balance: self._balance, self.kind.area: self._area}
         blocks = resample_weights(items, resamples, seed, self.groups)
         drawn = zip(*([of(block) for of in metrics.values()] for block in blocks), strict=True)
-        aggregates = []
-        for (metric, of), values in zip(metrics.items(), map(np.concatenate, drawn), strict=True):
-            low, high = np.quantile(values, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
-            value = float(of(np.ones((items, 1)))[0])
-            aggregates.append(Score(metric, value, float(low), float(high), resampled=values))
-        rate, balance, area = aggregates
+        rate, balance, area = (
+            Score.of_resamples(metric, float(of(np.ones((items, 1)))[0]), values)
+            for (metric, of), values in zip(metrics.items(), map(np.concatenate, drawn), strict=True)
+        )
         answerable = np.arange(items) < len(self.answerable)
         number = effective_queries(self.false_finds, self.groups.only(~answerable))
         low, high = wilson(self.false_finds.mean() * number, number)
@@ -125,6 +124,18 @@ class FalseFinds:
             [ANSWERED], self.answered[np.newaxis], groups=self.groups.only(answerable), resamples=resamples, seed=seed
         )
         return [replace(rate, low=float(low), high=float(high)), *answered, balance, area]
+
+    def added_to(self, measured: Measurement, resamples: int, seed: int) -> Measurement:
+        """What is measured of the other questions, with the metrics, sentences, table and chart of these."""
+        scores = self.scores(resamples, seed)
+        return replace(
+            measured,
+            scores=[*measured.scores, *scores],
+            facts={**measured.facts, "false_finds": self.facts},
+            sections={**measured.sections, self.kind.heading: [*self.sentences(scores)]},
+            tables={**measured.tables, f"{self.kind.files}.csv": self.curve()},
+            charts=(draw, self, *measured.charts),
+        )
 
     def _rate(self, weight: Array) -> Array:
         """The share of false finds by the weight of each question, shape [questions, resamples]."""
@@ -170,16 +181,11 @@ class FalseFinds:
         """A row per threshold, from the highest: the three rates that it leaves."""
         import pandas as pd
 
-        known = np.unique(np.concatenate([self.unanswerable, self.answerable, self.found]))[::-1]
-        thresholds = known[known > -np.inf]
-        columns = {
-            self.kind.rate.name: self.unanswerable,
-            ANSWERED.name: self.answerable,
-            self.kind.right: self.found,
-        }
-        return pd.DataFrame(
-            {self.kind.threshold: thresholds} | {name: _reaching(each, thresholds) for name, each in columns.items()}
-        )
+        scores = {self.kind.rate.name: self.unanswerable, ANSWERED.name: self.answerable, self.kind.right: self.found}
+        thresholds = np.unique(np.concatenate([*scores.values()]))[::-1]
+        thresholds = thresholds[thresholds > -np.inf]
+        shares = {name: _reaching(of_questions, thresholds) for name, of_questions in scores.items()}
+        return pd.DataFrame({self.kind.threshold: thresholds} | shares)
 
     def sentences(self, scores: Sequence[Score]) -> Iterator[str]:
         """What the report says, from the metrics."""
@@ -203,15 +209,16 @@ class FalseFinds:
                 "questions: no threshold can tell these apart, as where each question has a scale of its own."
             )
             return
-        thresholds = [lowest_threshold(self.unanswerable, int(share * number), self.found) for share in RATES_SHOWN]
-        kept = {each: _reaching(self.found, np.array([each]))[0] for each in thresholds if each > -np.inf}
-        for threshold in (each for each, right in kept.items() if right > 0):
-            wrong = _reaching(self.unanswerable, np.array([threshold]))[0]
-            yield (
-                f"Here, with a {self.kind.threshold} of {threshold}, {wrong:.3f} of these {words.get}, and "
-                f"{kept[threshold]:.3f} of the others {words.get_right}."
-            )
-        if not kept or any(kept.values()):
+        lowest = [lowest_threshold(self.unanswerable, int(share * number), self.found) for share in RATES_SHOWN]
+        thresholds = np.array([*dict.fromkeys(threshold for threshold in lowest if threshold > -np.inf)])
+        wrong, right = (_reaching(scores, thresholds) for scores in (self.unanswerable, self.found))
+        for threshold, of_these, of_others in zip(thresholds.tolist(), wrong, right, strict=True):
+            if of_others > 0:
+                yield (
+                    f"Here, with a {self.kind.threshold} of {threshold}, {of_these:.3f} of these {words.get}, and "
+                    f"{of_others:.3f} of the others {words.get_right}."
+                )
+        if not len(thresholds) or right.any():
             yield f"For a promise about other questions than these, set decision.target={{{rate.metric.name}: 0.05}}."
 
     def chart(self) -> Figure:

@@ -35,7 +35,7 @@ def write_measurement(folder: Path, measurement: Measurement, items: Items, deci
         "by_query_type.csv": by_query_type(measurement),
         **measurement.tables,
     }
-    if aggregates := {each.metric.name: each.resampled for each in measurement.scores if each.resampled is not None}:
+    if aggregates := {of.metric.name: of.resampled for of in measurement.scores if of.resampled is not None}:
         tables[RESAMPLED] = pd.DataFrame(aggregates)
     for name, table in tables.items():
         write_table(results / name, table)
@@ -50,7 +50,7 @@ def _as_json(value: object, margin: str = "\n") -> str:
     """The value as JSON, with a line for each field, and for each object in a list; other lists have one line."""
     inner = f"{margin}  "
     if isinstance(value, Mapping) and value:
-        fields = f",{inner}".join(f"{_in_line(str(name))}: {_as_json(each, inner)}" for name, each in value.items())
+        fields = f",{inner}".join(f"{_in_line(str(name))}: {_as_json(part, inner)}" for name, part in value.items())
         return f"{{{inner}{fields}{margin}}}"
     if isinstance(value, list) and value and isinstance(value[0], Mapping):
         return f"[{inner}{f',{inner}'.join(map(_in_line, value))}{margin}]"
@@ -88,38 +88,29 @@ def by_query_type(measurement: Measurement) -> pd.DataFrame:
 
 
 def facts(measurement: Measurement, items: Items, decide_by: str) -> dict[str, Any]:
-    """The measurement as a JSON-compatible value, for programs that read it: `Facts`, and what else the task knows."""
+    """The measurement as a JSON-compatible value, for programs that read it: `Facts`, and what else the task knows.
+
+    What a measurement and `Facts` both have under a name is recorded as it is, and so are the facts of the task.
+    """
+    recorded = {field.name for field in fields(Facts)}
     others = dict(measurement.facts)
     about = {"name": items.name, "digest": items.digest, "left_out": items.profile.get("left_out", 0)}
     about |= others.pop("dataset", {})
-    known = {field.name for field in fields(Facts)}
-    recorded = as_record(
-        Facts,
-        {
-            **{name: value for name, value in others.items() if name in known},
-            "dataset": about,
-            "method": measurement.method,
-            "findings": measurement.findings,
-            "sections": measurement.sections,
-            "item_columns": measurement.item_columns,
-            "decided_by": decide_by,
-            "control": measurement.control,
-            "caution": measurement.caution,
-            "cutoff": measurement.cutoff,
-            "cutoff_unit": measurement.cutoff_unit,
-            "measures": {measure.metric.name: _measure(measure) for measure in measurement.measures},
-            "metrics": {score.metric.name: _score(score) for score in measurement.scores},
-            "at_k": {name: curve.values.tolist() for name, curve in measurement.curves.items()},
-            "at_k_ci": {
-                name: curve.interval.tolist()
-                for name, curve in measurement.curves.items()
-                if curve.interval is not None
-            },
-        },
-    )
-    recorded["dataset"] = {**about, **recorded["dataset"]}
+    intervals = {name: curve.interval for name, curve in measurement.curves.items() if curve.interval is not None}
+    values = {name: getattr(measurement, name) for name in recorded if hasattr(measurement, name)}
+    values |= {name: others.pop(name) for name in recorded & others.keys()}
+    values |= {
+        "dataset": about,
+        "decided_by": decide_by,
+        "measures": {measure.metric.name: _measure(measure) for measure in measurement.measures},
+        "metrics": {score.metric.name: _score(score) for score in measurement.scores},
+        "at_k": {name: curve.values.tolist() for name, curve in measurement.curves.items()},
+        "at_k_ci": {name: interval.tolist() for name, interval in intervals.items()},
+    }
+    record = as_record(Facts, values)
+    record["dataset"] = {**about, **record["dataset"]}
     others |= {"queries": len(measurement.items), "not_measured": dict(measurement.not_measured)}
-    return {name: recorded.pop(name) for name in ("schema", "dataset")} | {**others, **recorded}
+    return {name: record.pop(name) for name in ("schema", "dataset")} | {**others, **record}
 
 
 def _score(score: Score) -> dict[str, Any]:

@@ -13,12 +13,8 @@ from omegaconf import DictConfig, OmegaConf
 from ragsweep.core.terminal import counted
 from ragsweep.core.timing import UNKNOWN, put_together
 from ragsweep.statistics.groups import Groups
-from ragsweep.statistics.intervals import COVERAGE, Array, effective_queries
-from ragsweep.statistics.repeats import (
-    Components,
-    components,
-    mean_intervals,
-)
+from ragsweep.statistics.intervals import Array, effective_queries
+from ragsweep.statistics.repeats import components, mean_intervals
 from ragsweep.store.component import declared
 from ragsweep.tasks.metric import Guessing
 from ragsweep.tasks.task import Curve, Measure, Measurement, Score, Task
@@ -73,116 +69,116 @@ def joined(repeats: Sequence[Measurement], decide_by: str, *, resamples: int, se
     What is no number, such as sections, charts and most tables, is that of the first repeat.
     """
     first, number = repeats[0], len(repeats)
-    scores = [_score(some, first, resamples, seed) for some in _by_name([one.scores for one in repeats])]
-    measures = [_measure(some, first) for some in _by_name([one.measures for one in repeats])]
-    curves = {
-        name: _curve([each.curves[name] for each in repeats])
-        for name in first.curves
-        if all(name in each.curves for each in repeats)
-    }
-    repeated = {each.metric.name: fact for each, fact in scores} | {each.metric.name: fact for each, fact in measures}
+    scores = [(_score(some, first, resamples, seed), some) for some in _by_name([one.scores for one in repeats])]
+    measures = [(_measure(some), some) for some in _by_name([one.measures for one in repeats])]
+    repeated = {score.metric.name: _fact(some, first.groups) for score, some in scores}
+    repeated |= {measure.metric.name: _fact(some, first.groups) for measure, some in measures}
+    curves = [{name: one.curves[name] for name in first.curves if name in one.curves} for one in repeats]
     facts = {**first.facts, SETTING: number, "varies": True, "repeated": repeated}
-    if others := [each.facts["false_finds"]["false_finds"] for each in repeats if "false_finds" in each.facts]:
-        facts["false_finds"] = {**first.facts["false_finds"], "false_finds": np.mean(others, axis=0).tolist()}
-    [decides] = [score for score, _ in scores if score.metric.name == decide_by] or [scores[0][0]]
-    said = [*_sentences(decides, repeated, first, number)]
-    missing = {name: why for each in repeats for name, why in each.not_measured.items()}
+    if finds := [one.facts["false_finds"]["false_finds"] for one in repeats if "false_finds" in one.facts]:
+        facts["false_finds"] = {**first.facts["false_finds"], "false_finds": np.mean(finds, axis=0).tolist()}
+    decides = next((score for score, _ in scores if score.metric.name == decide_by), scores[0][0])
+    sentences = [*_sentences(decides, repeated[decides.metric.name], first.groups, number)]
     return replace(
         first,
         scores=[score for score, _ in scores],
         measures=[measure for measure, _ in measures],
-        curves=curves,
-        details={name: _texts([each.details.get(name, ()) for each in repeats]) for name in first.details},
+        curves={name: _curve([of[name] for of in curves]) for name in first.curves if all(name in of for of in curves)},
+        details={name: _texts([one.details.get(name, ()) for one in repeats]) for name in first.details},
         facts=facts,
-        findings=[*dict.fromkeys(found for each in repeats for found in each.findings)],
-        notices=[*dict.fromkeys(notice for each in repeats for notice in each.notices)],
-        caution=next((each.caution for each in repeats if each.caution), ""),
-        sections={HEADING: [*said, FIRST], **first.sections},
-        summary=said,
+        findings=[*dict.fromkeys(finding for one in repeats for finding in one.findings)],
+        notices=[*dict.fromkeys(notice for one in repeats for notice in one.notices)],
+        caution=next((one.caution for one in repeats if one.caution), ""),
+        sections={HEADING: [*sentences, FIRST], **first.sections},
+        summary=sentences,
         tables={**first.tables, BY_REPEAT: _table(repeated)},
         files={
-            name if place == 0 else f"repeat_{place + 1}_{name}": lines
-            for place, each in enumerate(repeats)
-            for name, lines in each.files.items()
+            name if place == 1 else f"repeat_{place}_{name}": lines
+            for place, one in enumerate(repeats, start=1)
+            for name, lines in one.files.items()
         },
-        not_measured=missing,
+        not_measured={name: why for one in repeats for name, why in one.not_measured.items()},
     )
 
 
 def _by_name(repeats: Sequence[Sequence[Measured]]) -> Iterator[list[Measured]]:
     """The scores, or the measures, that all repeats have, in the order of the first one."""
-    named = [{each.metric.name: each for each in one} for one in repeats]
-    yield from ([each[name] for each in named] for name in named[0] if all(name in each for each in named))
+    named = [{of_metric.metric.name: of_metric for of_metric in one} for one in repeats]
+    yield from ([one[name] for one in named] for name in named[0] if all(name in one for one in named))
 
 
-def _score(repeats: Sequence[Score], of: Measurement, resamples: int, seed: int) -> tuple[Score, dict[str, Any]]:
-    """The score over all repeats, and what is recorded of them."""
-    first, number = repeats[0], len(repeats)
-    values = np.array([each.value for each in repeats])
+def _fact(repeats: Sequence[Score] | Sequence[Measure], groups: Groups) -> dict[str, Any]:
+    """What is recorded of a metric or a measure, as of `RepeatedFact`."""
+    means, per_item = [float(one.value) for one in repeats], [one.per_item for one in repeats]
+    if per_item[0] is None:
+        return {"means": means}
+    variance = components(np.array(per_item), groups)
+    parts = {name: getattr(variance, name) for name in ("question", "repeat", "residual", "asked_once")}
+    return {"means": means, **{name: part for name, part in parts.items() if part is not None}}
+
+
+def _mean(arrays: Sequence[Array | None]) -> Array | None:
+    """The mean over the repeats; None if one of them has no values."""
+    known = [array for array in arrays if array is not None]
+    return np.mean(known, axis=0) if len(known) == len(arrays) else None
+
+
+def _score(repeats: Sequence[Score], of: Measurement, resamples: int, seed: int) -> Score:
+    """The score over all repeats."""
+    first, number, value = repeats[0], len(repeats), float(np.mean([one.value for one in repeats]))
+    mean = _mean([one.per_item for one in repeats])
+    if mean is None:
+        drawn = _mean([one.resampled for one in repeats])
+        averaged = replace(first, value=value)
+        if drawn is None:
+            return averaged
+        bounds = Score.of_resamples(first.metric, value, drawn)
+        return replace(averaged, low=bounds.low, high=bounds.high, resampled=drawn)
     metric = replace(first.metric, binary=False)
-    if first.per_item is None:
-        drawn = [each.resampled for each in repeats if each.resampled is not None]
-        if len(drawn) < number:
-            return replace(first, value=float(values.mean())), _fact(values)
-        spread = np.mean(drawn, axis=0)
-        low, high = np.quantile(spread, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
-        score = replace(first, value=float(values.mean()), low=float(low), high=float(high), resampled=spread)
-        return score, _fact(values)
-    per_item = np.array([each.per_item for each in repeats])
-    found, mean = components(per_item, of.groups), per_item.mean(axis=0)
-    drawn_by = {"resamples": resamples, "seed": seed}
-    (low,), (high,) = mean_intervals(
-        mean[None], np.array([metric.wilson]), groups=of.groups, repeats=number, **drawn_by
+    wilson, drawn_by = np.array([metric.wilson]), {"resamples": resamples, "seed": seed}
+    (low,), (high,) = mean_intervals(mean[None], wilson, groups=of.groups, repeats=number, **drawn_by)
+    guessing = _guessing([one.guessing for one in repeats if one.guessing], mean, of.groups)
+    return replace(
+        first,
+        metric=metric,
+        value=float(mean.mean()),
+        low=float(low),
+        high=float(high),
+        per_item=mean,
+        guessing=guessing,
     )
-    guessing = _guessing([each.guessing for each in repeats if each.guessing], mean, of)
-    score = replace(first, metric=metric, value=float(mean.mean()), low=float(low), high=float(high), per_item=mean)
-    return replace(score, guessing=guessing), _fact(values, found)
 
 
-def _fact(values: Array, found: Components | None = None) -> dict[str, Any]:
-    if found is None:
-        return {"means": values.tolist()}
-    parts = {"question": found.question, "repeat": found.repeat, "residual": found.residual}
-    once = {} if found.asked_once is None else {"asked_once": found.asked_once}
-    return {"means": values.tolist(), **parts, **once}
-
-
-def _guessing(repeats: Sequence[Guessing], values: Array, of: Measurement) -> Guessing | None:
+def _guessing(repeats: Sequence[Guessing], values: Array, groups: Groups) -> Guessing | None:
     """Compared with guessing by Student's t of the means over the repeats."""
     from scipy.special import stdtr
 
     if not repeats:
         return None
-    questions = float(effective_queries(values, of.groups))
-    chance = repeats[0].value
+    questions, chance = float(effective_queries(values, groups)), repeats[0].value
     error = np.sqrt(values.var(ddof=1) / questions) if len(values) > 1 else 0.0
-    worse = max(each.p_worse for each in repeats)  # 1 if what could not be read may explain it
+    worse = max(one.p_worse for one in repeats)  # 1 if what could not be read may explain it
     if error <= 0:
-        return Guessing(chance, max(each.p for each in repeats), worse)
+        return Guessing(chance, max(one.p for one in repeats), worse)
     free, t = max(1.0, questions - 1), (values.mean() - chance) / error
     return Guessing(chance, float(2 * stdtr(free, -abs(t))), max(worse, float(stdtr(free, t))))
 
 
-def _measure(repeats: Sequence[Measure], of: Measurement) -> tuple[Measure, dict[str, Any]]:
-    values = np.array([each.value for each in repeats])
-    per_item, sample = (
-        np.mean(known, axis=0) if len(known := [each for each in some if each is not None]) == len(repeats) else None
-        for some in ([each.per_item for each in repeats], [each.sample for each in repeats])
+def _measure(repeats: Sequence[Measure]) -> Measure:
+    first = repeats[0]
+    return replace(
+        first,
+        value=float(np.mean([one.value for one in repeats])),
+        per_item=_mean([one.per_item for one in repeats]),
+        sample=_mean([one.sample for one in repeats]),
+        machines=first.machines and put_together([one.machines or UNKNOWN for one in repeats]),
     )
-    machines = repeats[0].machines and put_together([each.machines or UNKNOWN for each in repeats])
-    measure = replace(repeats[0], value=float(values.mean()), per_item=per_item, sample=sample, machines=machines)
-    if per_item is None:
-        return measure, _fact(values)
-    return measure, _fact(values, components(np.array([each.per_item for each in repeats]), of.groups))
 
 
 def _curve(repeats: Sequence[Curve]) -> Curve:
     """The mean curve; its intervals are as wide as those of one repeat."""
-    values = np.array([each.values for each in repeats])
-    mean, intervals = values.mean(axis=0), [each.interval for each in repeats if each.interval is not None]
-    if len(intervals) < len(repeats):
-        return Curve(mean)
-    return Curve(mean, np.mean(intervals, axis=0))
+    mean = np.mean([one.values for one in repeats], axis=0)
+    return Curve(mean, _mean([one.interval for one in repeats]))
 
 
 def _texts(repeats: Sequence[Sequence[str]]) -> list[str]:
@@ -200,18 +196,18 @@ def _table(repeated: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     return table
 
 
-def _sentences(score: Score, repeated: Mapping[str, Mapping[str, Any]], of: Measurement, number: int) -> Iterator[str]:
+def _sentences(score: Score, fact: Mapping[str, Any], groups: Groups, number: int) -> Iterator[str]:
     """Where the variance of the metric that decides lies, and what pays."""
-    fact, title = repeated[score.metric.name], score.metric.title
+    title = score.metric.title
     parts = [fact.get(name, 0.0) for name in ("question", "repeat", "residual")]
     if total := sum(parts):
-        question, repeat, left = (f"{100 * each / total:.0f} %" for each in parts)
-        between = "groups of questions" if of.groups.in_use else "questions"
+        question, repeat, left = (f"{100 * part / total:.0f} %" for part in parts)
+        between = "groups of questions" if groups.in_use else "questions"
         yield (
             f"Measured {number} times. Of the variance of {title} of one answer, {question} is between {between}, "
             f"{repeat} between repeats, and {left} between answers to the same question."
         )
-        yield what_pays(fact.get("asked_once"), of.groups, number)
+        yield what_pays(fact.get("asked_once"), groups, number)
         yield from shift_in_words(*parts)
     else:
         yield f"Measured {number} times: {title} from {min(fact['means']):.3f} to {max(fact['means']):.3f}."

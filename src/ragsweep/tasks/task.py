@@ -88,8 +88,13 @@ class Score:
             seed: Seed of the bootstrap.
         """
         values = resample_statistic(statistic, items, resamples, seed, groups)
-        low, high = np.quantile(values, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
-        return cls(metric, float(statistic(np.full(items, 1 / items))), float(low), float(high), resampled=values)
+        return cls.of_resamples(metric, float(statistic(np.full(items, 1 / items))), values)
+
+    @classmethod
+    def of_resamples(cls, metric: Metric, value: float, resampled: Array) -> Score:
+        """The score of an aggregate with its value in each bootstrap resample, shape [resamples]."""
+        low, high = np.quantile(resampled, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
+        return cls(metric, value, float(low), float(high), resampled=resampled)
 
 
 def mean_scores(

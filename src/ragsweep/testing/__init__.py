@@ -19,16 +19,14 @@ from ragsweep.testing.component import ComponentContract  # noqa: E402
 from ragsweep.testing.datasets import ChunkerContract, CorpusContract, DatasetContract, QuestionsContract  # noqa: E402
 from ragsweep.testing.language_models import LanguageModelContract  # noqa: E402
 from ragsweep.testing.measuring import MetricContract, TaskContract  # noqa: E402
+from ragsweep.testing.passages import IngestContract, ReturnedUnitContract, SystemContract  # noqa: E402
 from ragsweep.testing.retrieval import (  # noqa: E402
     EncoderContract,
     ExpanderContract,
     FusionContract,
-    IngestContract,
     RankerContract,
     RerankerContract,
-    ReturnedUnitContract,
     RewriterContract,
-    SystemContract,
 )
 
 __all__ = [

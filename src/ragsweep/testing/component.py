@@ -68,6 +68,5 @@ class ComponentContract:
         return self.component(**{**kept, **self.settings, **settings})
 
     def test_every_setting_has_an_annotation(self) -> None:
-        """A wrong value is refused by it before anything runs."""
         parameters = signature_of(self.component).parameters
         assert [name for name, each in parameters.items() if each.hint is None] == []

@@ -39,26 +39,22 @@ class ChunkerContract(ComponentContract):
     texts: ClassVar[tuple[str, ...]] = DOCUMENT_TEXTS
 
     def test_nothing_but_white_space_is_lost(self, made: Any) -> None:
-        """Every other character is in a passage."""
         for text in self.texts:
             covered = {place for start, end in made.split(text) for place in range(start, end)}
             assert all(character.isspace() for place, character in enumerate(text) if place not in covered)
 
     def test_passages_stand_in_the_order_of_the_text(self, made: Any) -> None:
-        """Each begins and ends behind the one before."""
         for text in self.texts:
             for earlier, later in pairwise(made.split(text)):
                 assert earlier[0] < later[0]
                 assert earlier[1] < later[1]
 
     def test_every_passage_has_a_word_in_it(self, made: Any) -> None:
-        """A passage of white space could be retrieved for no reason."""
         for text in self.texts:
             assert all(text[start:end].strip() for start, end in made.split(text))
 
     @pytest.mark.parametrize("text", ["", " \n\t "])
     def test_a_text_without_words_has_no_passage(self, made: Any, text: str) -> None:
-        """A page without text is known, but never retrieved."""
         assert list(made.split(text)) == []
 
     def test_a_passage_is_the_text_between_its_offsets(self, made: Any) -> None:
@@ -88,11 +84,9 @@ class ChunkerContract(ComponentContract):
                     assert end - start == 1 or number <= made.longest
 
     def test_it_cuts_many_texts_as_it_cuts_each(self, made: Any) -> None:
-        """All texts are given at once."""
         assert [list(each) for each in made.split_all(self.texts)] == [list(made.split(text)) for text in self.texts]
 
     def test_it_cuts_the_same_way_each_time(self, store: Store) -> None:
-        """Two objects of the same settings cut at the same places."""
         first, second = ([list(self.make(store).split(text)) for text in self.texts] for _ in range(2))
         assert first == second
 
@@ -106,7 +100,6 @@ class DatasetContract(ComponentContract):
         assert dataset.passages or dataset.cases
 
     def test_it_reads_the_same_each_time(self, store: Store) -> None:
-        """Runs of one digest are compared."""
         first, second = (self.make(store).load() for _ in range(2))
         assert first.digest == second.digest
 
@@ -130,13 +123,11 @@ class CorpusContract(ComponentContract):
     """What must hold of a corpus; `settings` name one to read."""
 
     def test_every_document_has_its_own_name_and_a_page(self, made: Any) -> None:
-        """Judgments name documents and pages."""
         documents = made.read()
         assert len({document.source for document in documents}) == len(documents) > 0
         assert all(document.pages for document in documents)
 
     def test_pages_lie_within_the_text_in_order(self, made: Any) -> None:
-        """Offsets of passages count from the beginning of the document."""
         for document in made.read():
             ends = [0, *(page.end for page in document.pages), len(document.text)]
             starts = [page.start for page in document.pages]
@@ -144,7 +135,6 @@ class CorpusContract(ComponentContract):
             assert ends == sorted(ends)
 
     def test_it_reads_the_same_each_time(self, store: Store) -> None:
-        """Runs on equal data are compared."""
         first, second = (self.make(store).read() for _ in range(2))
         assert first == second
 
@@ -186,6 +176,5 @@ class QuestionsContract(ComponentContract):
         assert set(dataset.qrels.unit.tolist()) & set(dataset.passage_units.tolist())
 
     def test_it_reads_the_same_each_time(self, store: Store) -> None:
-        """Runs of one digest are compared."""
         first, second = (self.make(store).read(self.documents) for _ in range(2))
         assert first == second

@@ -45,7 +45,6 @@ class LanguageModelContract(ComponentContract):
     asking: ClassVar[Asking] = Asking("test", max_tokens=6, form=lambda item: Reply)
 
     def test_every_item_has_the_result_of_its_own(self, made: Any) -> None:
-        """In the order of the items, with known or unknown tokens."""
         results = made.ask_each(self.prompts, lambda item, model: (item, _complete(item, model)), self.asking)
         assert [item for item, _ in results] == [*self.prompts]
         for _, said in results:
@@ -55,7 +54,6 @@ class LanguageModelContract(ComponentContract):
             assert said.time_ms >= 0
 
     def test_no_items_have_no_results(self, made: Any) -> None:
-        """As of a dataset of which nothing is asked."""
         assert made.ask_each([], _complete, self.asking) == []
 
     def test_a_prompt_has_the_same_response_beside_any_others(self, store: Store) -> None:
@@ -68,7 +66,6 @@ class LanguageModelContract(ComponentContract):
         ]
 
     def test_an_error_of_the_work_is_raised_as_it_is(self, made: Any) -> None:
-        """Whoever asks knows what it means."""
 
         def fail(item: str, model: Conversation) -> Completion:
             raise ZeroDivisionError
@@ -77,7 +74,6 @@ class LanguageModelContract(ComponentContract):
             made.ask_each(self.prompts, fail, self.asking)
 
     def test_json_is_returned_where_the_model_says_so(self, made: Any) -> None:
-        """And where fields were asked for."""
         [said] = made.ask_each(self.prompts[-1:], _as_json, self.asking)
         assert (said is not None) == made.structured
         if said:
@@ -85,11 +81,9 @@ class LanguageModelContract(ComponentContract):
         assert made.ask_each(self.prompts[-1:], _as_json, replace(self.asking, form=None)) == [None]
 
     def test_what_it_returned_can_be_found_again(self, store: Store) -> None:
-        """The same settings give the same identity."""
         assert identity(self.make(store)) == identity(self.make(store))
 
     def test_how_likely_a_text_is_is_told_of_each_continuation(self, made: Any) -> None:
-        """Or of none, where the model does not tell."""
         [scores] = made.ask_each(self.prompts[:1], _scores, self.asking)
         if scores is not None:
             assert all(isfinite(score) and score <= 0 for score in scores.log_likelihoods)
@@ -105,7 +99,6 @@ class LanguageModelContract(ComponentContract):
                 made.ask_each(["word " * made.context], _complete, self.asking)
 
     def test_a_failure_stops_the_rest(self, made: Any) -> None:
-        """And says how many are left."""
 
         def fail(item: str, model: Conversation) -> Completion:
             raise ModelError("it is gone")

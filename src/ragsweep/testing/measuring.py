@@ -53,7 +53,6 @@ class MetricContract:
         return found
 
     def test_a_query_has_one_value_within_the_bounds(self, function: Any, judged: Judged) -> None:
-        """The bounds are those that the function is described with."""
         described = metric_of("metric", function)
         for k in CUTOFFS:
             values = function(judged, k)
@@ -63,7 +62,6 @@ class MetricContract:
             assert ((values >= described.low) & (values <= described.high)).all(), f"k={k}"
 
     def test_a_query_is_measured_the_same_beside_any_others(self, function: Any, judged: Judged) -> None:
-        """A value depends on nothing but its query."""
         each_alone = [_rows(judged, [row]) for row in range(len(judged.queries))]
         for k in CUTOFFS:
             assert [function(alone, k)[0] for alone in each_alone] == function(judged, k).tolist(), f"k={k}"
@@ -77,7 +75,6 @@ class MetricContract:
             assert function(replace(judged, **cut), k).tolist() == function(judged, k).tolist(), f"k={k}"
 
     def test_it_leaves_the_judged_ranking_as_it_was(self, function: Any, judged: Judged) -> None:
-        """Other metrics read it, too."""
         before = {field.name: np.copy(getattr(judged, field.name)) for field in fields(judged)}
         function(judged, 3)
         assert all(np.array_equal(getattr(judged, name), value) for name, value in before.items())
@@ -98,7 +95,6 @@ class TaskContract(ComponentContract):
         return made.measure(items)
 
     def test_it_loads_the_same_items_each_time(self, store: Store, items: Items) -> None:
-        """Runs of one digest are compared."""
         again: Items = self.make(store).load()
         assert (again.digest, again.digest_of_all) == (items.digest, items.digest_of_all)
         assert isinstance(items.name, str)
@@ -114,7 +110,6 @@ class TaskContract(ComponentContract):
         assert [score.metric for score in measurement.scores] == expected
 
     def test_every_value_is_within_its_bounds(self, measurement: Measurement) -> None:
-        """Also the values of single items, and the intervals."""
         for score in measurement.scores:
             values = np.array([score.value, score.low, score.high])
             values = values if score.per_item is None else np.append(values, score.per_item)
@@ -123,7 +118,6 @@ class TaskContract(ComponentContract):
             assert score.low <= score.high
 
     def test_a_score_is_the_mean_of_its_items_or_has_resamples(self, measurement: Measurement) -> None:
-        """A sweep compares runs item by item, or resample by resample."""
         for score in measurement.scores:
             if score.per_item is None:
                 assert score.resampled is not None
@@ -144,23 +138,19 @@ class TaskContract(ComponentContract):
                 assert measure.per_item.shape == (len(measurement.items),)
 
     def test_items_can_be_told_apart(self, measurement: Measurement) -> None:
-        """Runs are paired by the ids of their items."""
         assert measurement.items["query_id"].is_unique
         assert {"query", "query_type"} <= {*measurement.items.columns}
         assert all(len(texts) == len(measurement.items) for texts in measurement.details.values())
 
     def test_it_measures_the_same_each_time(self, store: Store, items: Items, measurement: Measurement) -> None:
-        """All values are the same to the last bit."""
         again: Measurement = self.make(store).measure(items)
         assert again.values == measurement.values
         assert again.per_item.equals(measurement.per_item)
 
     def test_it_can_be_drawn_in_another_process(self, measurement: Measurement) -> None:
-        """A sweep draws charts while the next run is measured."""
         pickle.loads(pickle.dumps((measurement.charts, replace(measurement, files={}))))
 
     def test_tables_and_charts_can_be_written(self, tmp_path: Path, items: Items, measurement: Measurement) -> None:
-        """Every run writes them."""
         decides = measurement.scores[0].metric.name
         write_measurement(tmp_path, measurement, items, decides)
         save_charts(tmp_path / "charts", draw, measurement, decides, 100, 0)

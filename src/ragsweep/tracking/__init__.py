@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ragsweep.core.lazy import lazy_names
+from ragsweep.core import lazy_names
 
 if TYPE_CHECKING:
     from ragsweep.tracking.address import how_to_open, own_store, run_address, store_overrides

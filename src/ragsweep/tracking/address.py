@@ -18,8 +18,7 @@ from urllib.parse import quote, unquote, urlsplit
 from omegaconf import DictConfig, OmegaConf
 
 from ragsweep.core.errors import ConfigError, RefusedError, TrackingError, first_line
-from ragsweep.core.project import CONF, command, project, register_resolvers
-from ragsweep.core.quoting import for_hydra
+from ragsweep.core.project import CONF, command, for_hydra, project, register_resolvers
 from ragsweep.core.terminal import one_line, say_once, shortened
 
 SQLITE = "sqlite:///"

@@ -14,8 +14,8 @@ from mlflow.entities import Run, RunTag
 from omegaconf import DictConfig
 
 from ragsweep.core.digest import shortened_with_digest
-from ragsweep.core.endings import end_if_signalled, of_signal
 from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, UnusableError
+from ragsweep.core.terminal import end_if_signalled, of_signal
 from ragsweep.tracking.address import absolute
 from ragsweep.tracking.client import absolute_artifacts, reason
 from ragsweep.tracking.journal import KEY, LAST, OPEN, Journal, create_run, note_uploaded, refused

@@ -189,7 +189,6 @@ def evaluate(
     """Measure the answers. A column that is measured has the name of its metric; NaN where a case has no value.
 
     Further columns:
-        specialty, difficulty: Of the case; None if it has none.
         found: Whether a relevant unit was in the evidence that the answer was given from, 0 or 1.
         error: Why a wrong answer is wrong; empty for a correct or withheld one.
         rules: The rules for dangerous errors that the answer breaks; missing if no rules are named for the dataset.
@@ -214,8 +213,6 @@ def evaluate(
     causes, rules = causes_of(answers), settings.rules_for(dataset)
     lost = Counter(name for answer in answers for name in answer.lost)
     columns: dict[str, Any] = {
-        "specialty": [case.specialty for case in cases["case"]],
-        "difficulty": [case.difficulty for case in cases["case"]],
         "found": found,
         "error": error_categories(*categories, chance=chance, low=settings.unsure),
         "no_answer/share": chosen == NOT_ANSWERED,
@@ -228,9 +225,6 @@ def evaluate(
         "reasoning/coherence": supports.coherence,
         "reasoning/words": [len(answer.reasoning.split()) or np.nan for answer in answers],
         "safety/hallucination": supports.hallucinated,
-        "tokens/in": [answer.tokens_in for answer in answers],
-        "tokens/out": [answer.tokens_out for answer in answers],
-        "time_ms": [answer.time_ms for answer in answers],
     }
     if (chosen == WITHHELD).any():
         columns["withheld/share"] = chosen == WITHHELD

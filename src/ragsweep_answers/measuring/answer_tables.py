@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,18 @@ if TYPE_CHECKING:
 
 TENTHS = 10
 DIGITS = 4  # of a confidence in a table
+OPTIONS = {"answered": "chosen", "correct": "expected"}  # columns with texts of options, and those with their positions
+RESULTS = {
+    "query_id": "question_id",
+    "correct_answer": "correct_answer",
+    "letter": "predicted_answer",
+    "correct": "is_correct",
+    "confidence": "confidence",
+    "error": "error",
+    "specialty": "specialty",
+    "difficulty": "difficulty",
+    "time_ms": "time_ms",
+}  # names in the reference framework, by ours
 
 
 def items(dataset: Dataset) -> pd.DataFrame:
@@ -51,19 +63,23 @@ def details(evaluation: Evaluation) -> dict[str, list[str]]:
     """What depends on the configuration, as texts, for each case."""
     cases, answers = evaluation.cases, evaluation.cases["answer"].tolist()
     rules = cases["rules"] if "rules" in cases else [()] * len(cases)
-    withheld = {"withheld": ["yes" if row else "" for row in cases.get("withheld/share", ())]}
-    lost = {"lost": ["; ".join(answer.lost) for answer in answers]}
-    causes = {"causes": ["; ".join(dict.fromkeys(answer.causes)) for answer in answers]}
-    return {
-        "answer": [answer.letter or "" for answer in answers],
+    columns = {
+        "answer": cases["letter"].fillna("").tolist(),
         "confidence": ["" if isnan(sure) else f"{sure:.{DIGITS}f}" for sure in cases["confidence"]],
-        **(withheld if "withheld/share" in cases else {}),
+        "withheld": ["yes" if row else "" for row in cases.get("withheld/share", ())],
         "error": cases["error"].tolist(),
-        "dangerous": ["; ".join(dict.fromkeys(rule.kind for rule in broken)) for broken in rules],
-        "evidence": ["; ".join(dict.fromkeys(units)) for units in cases["units"]],
-        **(lost if evaluation.lost else {}),
-        **(causes if evaluation.causes else {}),
+        "dangerous": [_listed(rule.kind for rule in broken) for broken in rules],
+        "evidence": [*map(_listed, cases["units"])],
+        "lost": ["; ".join(answer.lost) for answer in answers],
+        "causes": [_listed(answer.causes) for answer in answers],
     }
+    shown = {"withheld": "withheld/share" in cases, "lost": evaluation.lost, "causes": evaluation.causes}
+    return {name: texts for name, texts in columns.items() if shown.get(name, True)}
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Different names, separated by semicolons."""
+    return "; ".join(dict.fromkeys(names))
 
 
 def answer_lines(cases: pd.DataFrame) -> Iterator[str]:
@@ -101,36 +117,26 @@ def tables(evaluation: Evaluation) -> dict[str, pd.DataFrame]:
         for name, accuracy in accuracies
     ]
     confident = evaluation.confident_errors
-    answered = _answered(confident)
+    reasonings = [answer.reasoning for answer in confident["answer"]]
+    pairs = pd.DataFrame(evaluation.confusions.pairs, columns=("first", "second", "times", "kind"))
     found = {
         "confusion_matrix.csv": confusion,
         "errors_by_specialty.csv": _errors_by_specialty(evaluation),
-        "confused_conditions.csv": pd.DataFrame(
-            evaluation.confusions.pairs, columns=("first", "second", "times", "kind")
-        ),
-        "high_confidence_errors.csv": answered.assign(
-            query=[case.text for case in confident["case"]],
-            reasoning=[answer.reasoning for answer in confident["answer"]],
-        ),
+        "confused_conditions.csv": pairs,
+        "high_confidence_errors.csv": _answered(confident, ["confidence"], ["query"]).assign(reasoning=reasonings),
     }
     if "rules" in evaluation.cases:
         broken = evaluation.cases.explode("rules").dropna(subset="rules")  # a row for each rule
         reasons = {name: [rule[name] for rule in map(vars, broken["rules"])] for name in ("kind", "reason")}
-        found["dangerous_errors.csv"] = _answered(broken).drop(columns="confidence").assign(**reasons)
+        found["dangerous_errors.csv"] = _answered(broken).assign(**reasons)
     return found | ({"accuracy_by_group.csv": pd.DataFrame(groups)} if groups else {})
 
 
-def _answered(cases: pd.DataFrame) -> pd.DataFrame:
-    """What was answered to some of the cases, and what is correct."""
-    import pandas as pd
-
-    columns = {
-        "query_id": [case.query_id for case in cases["case"]],
-        "confidence": cases["confidence"].to_numpy(),
-        "answered": [*map(_option, cases["case"], cases["chosen"])],
-        "correct": [*map(_option, cases["case"], cases["expected"])],
-    }
-    return pd.DataFrame(columns)
+def _answered(cases: pd.DataFrame, before: Sequence[str] = (), after: Sequence[str] = ()) -> pd.DataFrame:
+    """What was answered to some of the cases, and what is correct, between other columns of theirs."""
+    texts = {name: [*map(_option, cases["case"], cases[of])] for name, of in OPTIONS.items()}
+    cases = cases.drop(columns=[*texts], errors="ignore").assign(**texts)
+    return cases[["query_id", *before, *texts, *after]].reset_index(drop=True)
 
 
 def _option(case: Case, position: int) -> str:
@@ -220,7 +226,7 @@ def facts(evaluation: Evaluation, scores: Sequence[Score], measures: Sequence[Me
             "common_confusions": [pair._asdict() for pair in evaluation.confusions.pairs],
         },
         "timing_metrics": _of_kind(named, "latency/"),
-        "per_question_results": [*_results(cases)],
+        "per_question_results": _results(cases),
     }
 
 
@@ -267,17 +273,9 @@ def _rate(name: str, found: Array | None) -> dict[str, float | None]:
     return {name: count / len(found), f"{name}_at_most": at_most(count, len(found))}
 
 
-def _results(cases: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    columns = (cases[name] for name in ("case", "answer", "correct", "confidence", "error"))
-    for case, answer, correct, confidence, error in zip(*columns, strict=True):
-        yield {
-            "question_id": case.query_id,
-            "correct_answer": case.correct,
-            "predicted_answer": answer.letter,
-            "is_correct": bool(correct),
-            "confidence": None if isnan(confidence) else confidence,
-            "error": error or None,
-            "specialty": case.specialty,
-            "difficulty": case.difficulty,
-            "time_ms": answer.time_ms,
-        }
+def _results(cases: pd.DataFrame) -> list[dict[str, Any]]:
+    letters = [case.correct for case in cases["case"]]
+    cases = cases.assign(correct_answer=letters, correct=cases["correct"] == 1, error=cases["error"].astype(object))
+    rows = cases[[*RESULTS]].rename(columns=RESULTS).astype(object)
+    rows = rows.where(rows.notna() & (rows != ""), None)
+    return [{str(name): value for name, value in row.items()} for row in rows.to_dict("records")]

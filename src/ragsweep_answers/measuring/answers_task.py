@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from ragsweep.config.run_settings import Cutoff, Repeats, Seed
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, DatasetError
@@ -23,6 +25,7 @@ from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.coverage import say_left_out, unanswerable
 from ragsweep.tasks.ranking.nothing_found import check_found
 from ragsweep.tasks.ranking.ranking_explanation import find
+from ragsweep.tasks.ranking.unread_texts import unread_texts
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_ingest, in_stages, search_of
 from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record, Task
 from ragsweep_answers.answering import Answer, Answerer, Question, answer, ask_apart
@@ -47,7 +50,6 @@ from ragsweep_answers.measuring.contexts import (
     with_answer,
     with_known_units,
     with_own_evidence,
-    with_unread,
 )
 from ragsweep_answers.measuring.false_answers import ANSWER_FILE, ANSWERS, with_false_answers
 from ragsweep_answers.measuring.measures.confidence import BRIER, ECE, confidence_scores, confidence_summary
@@ -175,7 +177,9 @@ class AnswersTask(Task):
         doubts = doubts_of_controls(cases, self._source, answered)
         measured = self._measured(known, evaluation, [*doubts])
         if ranking and self._source in NEED_RANKING:
-            measured = with_unread(measured, ranking, self._ranker, known, self.store)
+            queries = np.arange(len(known.queries))
+            unread = unread_texts(self._ranker, search_of(known), ranking, queries, self.store)
+            measured = unread.added_to(measured)
         drawn = self.evaluation.resamples, self.seed
         return with_false_answers(measured, cases, others, *drawn) if len(others) else measured
 
@@ -221,7 +225,7 @@ class AnswersTask(Task):
             return None
         ranking = rank(self._ranker, search := search_of(items), max(LEAST_DEPTH, self.k))
         if self._source in NEED_RANKING:
-            check_found(self._ranker, search, items, ranking)
+            check_found(self._ranker, search, ranking)
         return ranking
 
     def _answered(

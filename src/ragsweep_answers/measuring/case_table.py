@@ -19,6 +19,8 @@ from ragsweep_answers.measuring.measures.accuracy import NOT_ANSWERED, WITHHELD
 if TYPE_CHECKING:
     import pandas as pd
 
+OF_CASES = ("query_id", "specialty", "difficulty")
+OF_ANSWERS = {"letter": "letter", "time_ms": "time_ms", "tokens/in": "tokens_in", "tokens/out": "tokens_out"}
 LEAST_COMPARED = 10  # questions with other evidence, of which it is said that all their answers are the same
 
 
@@ -29,6 +31,8 @@ def case_table(
 
     Columns:
         case, question, answer: The case, the question with its evidence, and the answer, as objects.
+        query_id, query, specialty, difficulty: Of the case; None if it has none of the latter.
+        letter, time_ms, tokens/in, tokens/out: Of the answer; None or NaN if there is none.
         group: Name of its group of cases that depend on each other, such as paraphrases; empty if it is alone.
         read: Position of the option that was read; `NOT_ANSWERED` if there is none.
         chosen: As `read`; `WITHHELD` for an answer that is not given.
@@ -63,6 +67,9 @@ def case_table(
             "case": _objects(items.cases),
             "question": _objects(questions),
             "answer": _objects(answers),
+            **{name: _objects([getattr(case, name) for case in items.cases]) for name in OF_CASES},
+            "query": [case.text for case in items.cases],
+            **{column: _objects([getattr(answer, name) for answer in answers]) for column, name in OF_ANSWERS.items()},
             "group": [query.group or "" for query in items.queries],
             "read": read,
             "chosen": chosen,

@@ -18,13 +18,10 @@ from ragsweep.datasets.model.dataset import Qrels
 from ragsweep.datasets.model.pages import Pages
 from ragsweep.datasets.readers.fields import listed
 from ragsweep.models.encoders.token_counts import token_counts
-from ragsweep.retrieval import NOTHING, Ranker, Ranking
+from ragsweep.retrieval import NOTHING, Ranking
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.ranking.coverage import about_left_out, unanswerable
 from ragsweep.tasks.ranking.units import units_of_ranking
-from ragsweep.tasks.ranking.unread_texts import unread_texts
-from ragsweep.tasks.search import search_of
-from ragsweep.tasks.task import Measurement
 from ragsweep.text.normalisation import composed
 from ragsweep_answers.answering import Answer, Evidence, Question
 
@@ -229,13 +226,6 @@ def _others(retrieved: Sequence[Set[int]], relevant: Sequence[Set[int]]) -> Iter
     for row, units in enumerate(relevant):
         unrelated = ((row + step) % cases for step in steps if units.isdisjoint(retrieved[(row + step) % cases]))
         yield next(unrelated, (row + cases // 2) % cases)
-
-
-def with_unread(measured: Measurement, ranking: Ranking, ranker: Ranker, items: Dataset, store: Store) -> Measurement:
-    """The measurement with what is said of texts that the models of the retriever do not read."""
-    unread = unread_texts(ranker, search_of(items), ranking, np.arange(len(items.queries)), store)
-    sections, facts = {**measured.sections, **unread.sections}, {**measured.facts, **unread.facts}
-    return replace(measured, notices=[*measured.notices, *unread.notices], sections=sections, facts=facts)
 
 
 def about_evidence(dataset: Dataset, *, retrieved: bool) -> list[str]:

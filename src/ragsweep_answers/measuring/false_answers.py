@@ -9,7 +9,7 @@ import numpy as np
 
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array
-from ragsweep.tasks.false_finds import FalseFinds, Kind, ThresholdWords, draw
+from ragsweep.tasks.false_finds import FalseFinds, Kind, ThresholdWords
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.task import Measurement
 from ragsweep_answers.measuring.answer_tables import answer_lines
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ANSWER_FILE = "answers.jsonl"
-HEADING = "When no answer should be given"
 ANSWERS = Kind(
     Metric("false_answer_rate", "False answer rate", higher_is_better=False, low=0, high=1, binary=True, wilson=True),
     Metric("right_or_abstain", "Right or abstain", low=0, high=1),
     Metric("false_answer_auc", "False answer AUC", low=0, high=1),
     "accuracy",
+    "When no answer should be given",
     ThresholdWords("confidence", "give no answer", "get an answer", "get the right answer"),
 )
 
@@ -41,19 +41,12 @@ def with_false_answers(
         resamples: Number of bootstrap resamples.
         seed: Of the bootstrap.
     """
-    found = false_answers(cases, others)
-    scores = found.scores(resamples, seed)
-    sections = {HEADING: [*found.sentences(scores)]}
-    lines = measured.files[ANSWER_FILE]
+    measured = false_answers(cases, others).added_to(measured, resamples, seed)
     return replace(
         measured,
-        scores=[*measured.scores, *scores],
-        facts={**measured.facts, "false_finds": found.facts},
-        sections={**measured.sections, **sections},
-        summary=[*measured.summary, *sections[HEADING][:1]],
-        tables={**measured.tables, f"{ANSWERS.files}.csv": found.curve(), "unanswerable.csv": table(others)},
-        files={**measured.files, ANSWER_FILE: [*lines, *answer_lines(others)]},
-        charts=(draw, found, *measured.charts),
+        summary=[*measured.summary, *measured.sections[ANSWERS.heading][:1]],
+        tables={**measured.tables, "unanswerable.csv": table(others)},
+        files={**measured.files, ANSWER_FILE: [*measured.files[ANSWER_FILE], *answer_lines(others)]},
     )
 
 
@@ -74,17 +67,9 @@ def false_answers(cases: pd.DataFrame, others: pd.DataFrame) -> FalseFinds:
 
 def table(others: pd.DataFrame) -> pd.DataFrame:
     """A row for each case without an answer: what it gets, and how sure of that the answerer is."""
-    import pandas as pd
-
-    return pd.DataFrame(
-        {
-            "query_id": [case.query_id for case in others["case"]],
-            "answer": [answer.letter or "" for answer in others["answer"]],
-            "confidence": others["confidence"].to_numpy(),
-            "given": (others["chosen"] >= 0).to_numpy(dtype=int),
-            "query": [case.text for case in others["case"]],
-        }
-    )
+    columns = {"answer": others["letter"].fillna(""), "given": (others["chosen"] >= 0).astype(int)}
+    table = others.assign(**columns)[["query_id", "answer", "confidence", "given", "query"]]
+    return table.reset_index(drop=True)
 
 
 def _confidence(cases: pd.DataFrame) -> Array:

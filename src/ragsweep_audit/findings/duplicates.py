@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,8 @@ class DuplicateQueries(Finder):
     near: float = LEAST_ALIKE
 
     kind = "duplicate_queries"
+    cost = "Copies make the intervals too narrow."
+    advice = "Remove the copies."
 
     def depends_on(self, audited: Audited) -> Sequence[object]:
         """On the queries and their judgments, whatever cuts the documents; references are judged by the chunks."""
@@ -57,21 +60,13 @@ class DuplicateQueries(Finder):
             f"{len(copies)} of {len(dataset.queries)} queries {is_copy} of another one{named([*map(quoted, texts)])}; "
             f"{differing} of {len(pairs)} pairs {verb(differing, 'have')} different judgments."
         )
-        finding = Finding(
-            self.kind,
-            problem,
-            "Copies make the intervals too narrow.",
-            "Remove the copies.",
-            len(copies),
-            len(dataset.queries),
-            tuple(" and ".join(dataset.queries[row].query_id for row in pair) for pair in pairs),
-            {"pairs": len(pairs), "pairs_with_different_judgments": differing},
-        )
+        about: dict[str, Any] = {"count": len(copies)}
         if differing:
-            cost = f"{finding.cost[:-1]}, and where judgments differ, one of the two is counted wrong."
-            advice = "Give both queries of a pair the same judgments, or remove one of them."
-            finding = replace(finding, cost=cost, advice=advice)
-        yield finding
+            about["cost"] = f"{self.cost[:-1]}, and where judgments differ, one of the two is counted wrong."
+            about["advice"] = "Give both queries of a pair the same judgments, or remove one of them."
+        names = [" and ".join(dataset.queries[row].query_id for row in pair) for pair in pairs]
+        details = {"pairs": len(pairs), "pairs_with_different_judgments": differing}
+        yield self.finding(problem, names, len(dataset.queries), **about, **details)
 
 
 @dataclass(frozen=True)
@@ -88,6 +83,8 @@ class DuplicatePassages(Finder):
     near: float = 0.8
 
     kind = "duplicate_passages"
+    cost = "No query is affected: where a passage is relevant, its copies are judged relevant, too."
+    advice = "Judge the copies, too, or remove them from the documents."
 
     def limits(self, audited: Audited) -> str:
         """Of many passages, exact copies are found."""
@@ -123,23 +120,16 @@ class DuplicatePassages(Finder):
         count = len(np.unique(pairs))
         name = {row: _name(dataset, dataset.passages[row]) for row in pairs.ravel().tolist()}
         names = [*dict.fromkeys(" and ".join(name[row] for row in pair) for pair in pairs.tolist())]
-        cost = "No query is affected: where a passage is relevant, its copies are judged relevant, too."
+        ids = [dataset.queries[row].query_id for row in sorted(affected)]
+        about: dict[str, Any] = {"count": count, "pairs": len(pairs), "affected_queries": ids}
         if affected:
-            cost = (
+            about["cost"] = (
                 f"For {counted(len(affected), 'query')}, a {dataset.unit} with a copy of a relevant passage is not "
                 "judged relevant, so that finding the copy counts as a miss."
             )
-        yield Finding(
-            self.kind,
-            f"{count:,} of {len(dataset.passages):,} passages {verb(count, 'have')} nearly the same text as "
-            f"one of another {dataset.unit}{named(names)}.",
-            cost,
-            "Judge the copies, too, or remove them from the documents.",
-            count,
-            len(dataset.passages),
-            tuple(names),
-            {"pairs": len(pairs), "affected_queries": [dataset.queries[row].query_id for row in sorted(affected)]},
-        )
+        of_all = f"{count:,} of {len(dataset.passages):,} passages {verb(count, 'have')} nearly the same text as"
+        problem = f"{of_all} one of another {dataset.unit}{named(names)}."
+        yield self.finding(problem, names, len(dataset.passages), **about)
 
 
 def _judgments(audited: Audited) -> Iterator[tuple[int, int]]:

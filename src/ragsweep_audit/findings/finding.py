@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ragsweep.datasets import Dataset, DatasetFormat
+from ragsweep.core.terminal import named, quoted
+from ragsweep.datasets import Dataset, DatasetFormat, Query
 from ragsweep.datasets.model.dataset import Passage
 from ragsweep.retrieval import Encoder, Retriever
 from ragsweep.store.component import Component
@@ -164,9 +165,20 @@ class Finder(Component, ABC):
     def find(self, audited: Audited) -> Iterable[Finding]:
         """The findings of this kind; none if nothing is wrong."""
 
-    def finding(self, problem: str, names: Sequence[str], out_of: int, **details: Any) -> Finding:
-        """A finding about things with these names, of so many that were checked."""
-        return Finding(self.kind, problem, self.cost, self.advice, len(names), out_of, tuple(names), details)
+    def finding(self, problem: str, names: Sequence[str], out_of: int, **about: Any) -> Finding:
+        """A finding about things with these names, of so many that were checked.
+
+        `about` may have a `cost`, `advice` and `count` of its own, where these are not those of the class, and the
+        number of names; all else are details for programs.
+        """
+        cost, advice = (about.pop(name, getattr(self, name)) for name in ("cost", "advice"))
+        count = about.pop("count", len(names))
+        return Finding(self.kind, problem, cost, advice, count, out_of, tuple(names), about)
+
+    def of_queries(self, queries: Sequence[Query], problem: str, out_of: int, **more: Any) -> Finding:
+        """A finding about queries: the first ones are quoted after what is said of them."""
+        texts = named([quoted(query.text) for query in queries])
+        return self.finding(f"{problem}{texts}.", [query.query_id for query in queries], out_of, **more)
 
 
 class ByRanks(Finder):

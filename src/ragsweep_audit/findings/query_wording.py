@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from ragsweep.core.terminal import named, quoted, verb
+from ragsweep.core.terminal import verb
 from ragsweep.tasks.ranking.coverage import relevant
 from ragsweep.text.dependent_questions import flaw_of_context
 from ragsweep.text.tokens import has_spaceless, words
@@ -55,8 +55,7 @@ class CopiedQueries(Finder):
         ]
         if copied:
             which = f"{len(copied)} of {len(units_of)} queries {verb(len(copied), 'are')} copied"
-            problem = f"{which} from the text that answers them{named([quoted(query.text) for query in copied])}."
-            yield self.finding(problem, [query.query_id for query in copied], len(units_of))
+            yield self.of_queries(copied, f"{which} from the text that answers them", len(units_of))
 
     def _is_copied(self, query: str, texts: Sequence[str]) -> bool:
         """Whether a text has enough words of the query in a row; the words of a text stand between single spaces."""
@@ -78,6 +77,5 @@ class DependentQueries(Finder):
         """A finding that names them."""
         queries = audited.items.queries
         if dependent := [query for query in queries if flaw_of_context(query.text)]:
-            texts = named([quoted(query.text) for query in dependent])
-            problem = f"{len(dependent)} of {len(queries)} queries cannot be understood on their own{texts}."
-            yield self.finding(problem, [query.query_id for query in dependent], len(queries))
+            which = f"{len(dependent)} of {len(queries)} queries cannot be understood on their own"
+            yield self.of_queries(dependent, which, len(queries))

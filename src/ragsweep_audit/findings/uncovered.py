@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.terminal import counted, named, quoted, verb
-from ragsweep.datasets import Query
-from ragsweep.retrieval import Ranker
+from ragsweep.retrieval import Ranker, rank
 from ragsweep.store.identity import identity
 from ragsweep.tasks.ranking.coverage import about_left_out, absent_units, but_graded, findable, relevant
-from ragsweep.tasks.ranking.nothing_found import silent_queries
+from ragsweep.tasks.ranking.nothing_found import sentence, without_passages
 from ragsweep.tasks.search import search_of
 from ragsweep_audit.findings.finding import Audited, Finder, Finding
 
@@ -36,7 +34,7 @@ class AbsentUnits(Finder):
             units, they = counted(len(absent), f"relevant {dataset.unit}"), "it is" if len(absent) == 1 else "they are"
             problem = f"{units} {verb(len(absent), 'have')} no passage{named(absent)}, so {they} never found."
             details = {"highest_recall": float(shares.mean()), "unanswerable_queries": unanswerable}
-            yield replace(self.finding(problem, absent, judged, **details), cost=f"{cost}.")
+            yield self.finding(problem, absent, judged, cost=f"{cost}.", **details)
 
 
 class PagesWithoutText(Finder):
@@ -70,8 +68,7 @@ class QueriesWithoutJudgments(Finder):
         judged = {*audited.items.qrels.query.tolist()}
         asked = [(row, query) for row, query in enumerate(audited.items.queries) if query.answerable]
         if unjudged := [query for row, query in asked if row not in judged]:
-            problem = f"{counted(len(unjudged), 'query')} without a judgment{_texts(unjudged)}."
-            yield self.finding(problem, _ids(unjudged), len(asked))
+            yield self.of_queries(unjudged, f"{counted(len(unjudged), 'query')} without a judgment", len(asked))
 
 
 class QueriesWithoutRelevant(Finder):
@@ -85,9 +82,9 @@ class QueriesWithoutRelevant(Finder):
         dataset = audited.items
         if rows := np.setdiff1d(dataset.qrels.query, relevant(dataset, audited.relevance_level)[0]).tolist():
             queries = [dataset.queries[row] for row in rows]
-            problem = f"{counted(len(rows), 'query')} without a relevant {dataset.unit}{_texts(queries)}."
+            problem = f"{counted(len(rows), 'query')} without a relevant {dataset.unit}"
             cost = f"They score 0{but_graded(dataset, rows)}."
-            yield replace(self.finding(problem, _ids(queries), len(dataset.queries)), cost=cost)
+            yield self.of_queries(queries, problem, len(dataset.queries), cost=cost)
 
 
 class NothingFound(Finder):
@@ -103,15 +100,13 @@ class NothingFound(Finder):
         return [*audited.key, identity(audited.retriever), *of_index]
 
     def find(self, audited: Audited) -> Iterator[Finding]:
-        """A finding for each reason."""
+        """A finding that names them. A retriever with an encoder ranks passages for every query."""
         dataset, retriever, asked = audited.items, audited.retriever, np.unique(audited.items.qrels.query)
-        if isinstance(retriever, Ranker):
-            for silent in silent_queries(retriever, search_of(dataset), asked):
-                cost = "They score 0." if silent.silence.whole else "Only the other parts rank passages for them."
-                ids, details = _ids([dataset.queries[row] for row in silent.rows]), silent.silence
-                problem = silent.problem(dataset, len(asked))
-                finding = self.finding(problem, ids, len(asked), part=details.part, reason=details.reason)
-                yield replace(finding, cost=cost, advice=silent.advice)
+        if isinstance(retriever, Ranker) and audited.encoder is None:
+            rows = without_passages(rank(retriever, search_of(dataset), 1), asked)
+            if len(rows):
+                ids = [dataset.queries[row].query_id for row in rows.tolist()]
+                yield self.finding(sentence(dataset, rows, len(asked)), ids, len(asked), cost="They score 0.")
 
 
 class ReferencesWithoutOffsets(Finder):
@@ -139,8 +134,9 @@ class QuestionsLeftOut(Finder):
         """A finding that says why."""
         asked, left_out = len({*audited.items.qrels.query.tolist()}), audited.items.left_out
         if sentences := about_left_out(audited.items, asked):
-            faulty = tuple(question.text for question in left_out.faulty)
-            yield Finding(self.kind, *sentences, left_out.number, left_out.number + asked, faulty)
+            (problem, cost, advice), faulty = sentences, [question.text for question in left_out.faulty]
+            about = {"count": left_out.number, "cost": cost, "advice": advice}
+            yield self.finding(problem, faulty, left_out.number + asked, **about)
 
 
 class SkippedDocuments(Finder):
@@ -156,14 +152,6 @@ class SkippedDocuments(Finder):
             documents = {passage.source for passage in audited.items.passages}
             problem = f"{counted(len(skipped), 'document')} left out by dataset.skip{named(skipped)}."
             yield self.finding(problem, skipped, len(skipped) + len(documents))
-
-
-def _texts(queries: Sequence[Query]) -> str:
-    return named([quoted(query.text) for query in queries])
-
-
-def _ids(queries: Sequence[Query]) -> list[str]:
-    return [query.query_id for query in queries]
 
 
 def _below_1(mean: float) -> str:

@@ -49,16 +49,14 @@ class UnreadTexts(Finder):
         texts = "queries" if role == "query" else "passages"
         about = UnreadText(encoder, texts, len(longer), len(names), measured.read, measured.unit)
         examples = [names[row] for row in longer[np.argsort(-measured.lengths[longer], kind="stable")]]
-        return Finding(
-            self.kind,
-            f"{about.in_words}{named(examples)}.",
-            f"{share:.1%} of the text does not enter any embedding.",
-            about.advice,
-            about.cut,
-            about.out_of,
-            tuple(examples),
-            {"window": measured.read, "longest": int(measured.lengths.max()), "unread_share": share},
-        )
+        cost = f"{share:.1%} of the text does not enter any embedding."
+        details = {
+            "window": measured.read,
+            "longest": int(measured.lengths.max()),
+            "unread_share": share,
+        }
+        problem = f"{about.in_words}{named(examples)}."
+        return self.finding(problem, examples, about.out_of, cost=cost, advice=about.advice, **details)
 
 
 @dataclass(frozen=True)
@@ -72,6 +70,8 @@ class UnknownTokens(Finder):
     least: float = 0.05
 
     kind = "unknown_tokens"
+    cost = "Texts that differ only in these tokens have the same embedding."
+    advice = "Choose an encoder that was trained on this language, such as intfloat/multilingual-e5-small."
 
     def find(self, audited: Audited) -> Iterator[Finding]:
         """A finding for each model of the retriever, or of a stage around it."""
@@ -89,21 +89,11 @@ class UnknownTokens(Finder):
         if not unknown or unknown < self.least * tokens:
             return
         sampled = f", counted in {counted:,} of {texts:,} texts" if counted < texts else ""
-        shares = ", ".join(
-            f"{each.unknown / each.tokens:.0%} of those of {n}" for n, each in counts.items() if each.tokens
-        )
-        yield Finding(
-            self.kind,
-            f"{encoder} does not know {unknown / tokens:.0%} of the tokens ({shares}{sampled}).",
-            "Texts that differ only in these tokens have the same embedding.",
-            "Choose an encoder that was trained on this language, such as intfloat/multilingual-e5-small.",
-            unknown,
-            tokens,
-            details={
-                "encoder": encoder,
-                **{f"of_{name[4:]}": each.unknown / max(each.tokens, 1) for name, each in counts.items()},
-            },
-        )
+        shares = {name: count.unknown / count.tokens for name, count in counts.items() if count.tokens}
+        listed = ", ".join(f"{share:.0%} of those of {name}" for name, share in shares.items())
+        problem = f"{encoder} does not know {unknown / tokens:.0%} of the tokens ({listed}{sampled})."
+        details = {f"of_{name[4:]}": shares.get(name, 0.0) for name in counts}
+        yield self.finding(problem, (), tokens, count=unknown, encoder=encoder, **details)
 
 
 def _text_models(ranker: object) -> dict[str, TextModel]:

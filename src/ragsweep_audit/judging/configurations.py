@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import chdir
 from itertools import chain
+from typing import Any, cast
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
@@ -81,8 +82,7 @@ def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) ->
             for outcome in outcomes:
                 run = tracking.fetch_run(today.tracking, outcome.run_id)
                 experiment = Experiment.of(trusted(run.config, today, settings, modules))
-                task, items = _expect_ranking(experiment.task, outcome.name), experiment.items
-                assert isinstance(items, Dataset)  # which that task loads
+                task, items = _expect_ranking(experiment.task, outcome.name), cast("Dataset", experiment.items)
                 if items.digest != outcome.facts.dataset.digest:
                     what = f"{outcome.name}: {outcome.facts.dataset.name} is not the dataset that was measured"
                     raise ConfigError(f"{what}; name its files, such as dataset.queries=FILE")
@@ -91,9 +91,9 @@ def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) ->
     return cutoff, ranked()
 
 
-def _expect_ranking(task: object, label: str) -> RankingTask:
+def _expect_ranking(task: Any, label: str) -> RankingTask:
     """The task of a run that ranks passages of ours, without learning from judgments."""
-    if not isinstance(task, RankingTask):
+    if task.retrieval is None or not task.retrieval.is_measured:
         raise ConfigError(f"{label}: expected task=ranking")
     refusals = {
         f"returns what fits into budget={task.budget}; judging decides at one k, such as k=10": task.budget is not None,
@@ -105,4 +105,4 @@ def _expect_ranking(task: object, label: str) -> RankingTask:
     }
     if refused := [why for why, is_so in refusals.items() if is_so]:
         raise ConfigError(f"{label}: {refused[0]}")
-    return task
+    return cast("RankingTask", task)

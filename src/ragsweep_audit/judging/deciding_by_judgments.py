@@ -25,7 +25,8 @@ from ragsweep.report.record import VERSION, write_record
 from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
 from ragsweep_audit.judging.configurations import of_overrides, of_sweep
 from ragsweep_audit.judging.guessed_judgments import about_model, model_of, with_guesses
-from ragsweep_audit.judging.journal import LARGEST_HEAD_MB, Journal, JournalHead
+from ragsweep_audit.judging.journal import Journal
+from ragsweep_audit.judging.journal_head import LARGEST_HEAD_MB, JournalHead
 from ragsweep_audit.judging.judge_request import JudgeRequest
 from ragsweep_audit.judging.judges import QUIT, UNDO, FileJudge, Judge, TerminalJudge
 from ragsweep_audit.judging.judging_table import hand_out, take_back

@@ -16,120 +16,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
-from typing import Annotated, Any, Literal
+from typing import Any
 
-import numpy as np
-from annotated_types import Ge, Gt, Le, Len, Lt
 from filelock import Timeout
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.json_records import from_record
 from ragsweep.core.locks import locked
 from ragsweep.core.parsing import MB, MalformedError, from_json
-from ragsweep.statistics.intervals import Array
-from ragsweep_audit.judging.pool import Asked, Pair, Pool, Shown
+from ragsweep_audit.judging.journal_head import LARGEST_HEAD_MB, SCHEMA, JournalHead, recorded
+from ragsweep_audit.judging.pool import Asked, Pair, Pool
 from ragsweep_audit.judging.proposal import Draw
 from ragsweep_audit.judging.race import RACE, STRATEGIES, Race
-
-SCHEMA: Literal[1] = 1
-BEGINS = b'{"schema": '  # a journal
-LARGEST_HEAD_MB = 200
-OTHERS = {"pool": "other configurations, data or judgments", "guesser": "guesses of another language model"}
-
-RecordedPair = tuple[str, str, float | None, list[int]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class JournalHead:
-    """What is decided between, by what, and with which settings.
-
-    Attributes:
-        pool: Digest of the pool.
-        key: Names this journal among others.
-        configurations: Their names.
-        queries: How many queries the metric is the mean of.
-        pairs: The id of the query, the unit, the grade before, and the rank in each configuration, from 0, or -1.
-        guesser: As of `Pool`.
-        guessed: As of `Pool`, with None where nothing is guessed.
-    """
-
-    schema: Literal[1]
-    strategy: Literal["race", "pooling"]
-    metric: Literal["dcg", "precision"]
-    k: Annotated[int, Ge(1)]
-    margin: Annotated[float, Ge(0)]
-    level: Annotated[float, Gt(0), Lt(1)]
-    seed: Annotated[int, Ge(0)]
-    highest: Annotated[int, Ge(1), Le(9)]
-    pool: str
-    key: str
-    configurations: Annotated[list[str], Len(2)]
-    queries: Annotated[int, Ge(1)]
-    pairs: list[RecordedPair]
-    guesser: str | None = None
-    guessed: list[float | None] | None = None
-
-    @classmethod
-    def read(cls, path: Path) -> JournalHead | None:
-        """The first line of a journal; None if none was written to its end. Raises `ConfigError` for another file."""
-        try:
-            with path.open("rb") as file:
-                line = file.readline(LARGEST_HEAD_MB * MB)
-            if not line.endswith(b"\n") and line == (BEGINS + line[len(BEGINS) :])[: len(line)]:
-                return None  # a process was killed while it wrote this
-            return from_record(cls, line.decode())
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"{path}: is no journal of judgments that can be read ({error})") from error
-
-    @property
-    def guesses(self) -> Array | None:
-        """What was guessed, shape [pairs]."""
-        return None if self.guessed is None else np.array(self.guessed, dtype=float)
-
-    def as_pool(self, path: Path) -> Pool:
-        """The pool, without the texts. Raises `ConfigError` if the file was changed."""
-        judged = np.array([grade for _, _, grade, _ in self.pairs], dtype=float)
-        pairs = [Pair(query_id, "", unit, _no_text) for query_id, unit, *_ in self.pairs]
-        try:
-            ranks = np.array([row for *_, row in self.pairs], dtype=np.int64)
-            ranks = ranks.reshape(len(pairs), len(self.configurations)).T
-            pool = Pool(self.configurations, pairs, ranks, judged, self.queries, self.metric, self.k, self.guesses)
-            changed = pool.digest != self.pool
-        except (IndexError, OverflowError, ValueError) as error:
-            raise ConfigError(f"{path}, line 1: cannot be read ({error})") from error
-        if changed:
-            raise ConfigError(f"{path}, line 1: what is judged is not what its digest says; the file was changed")
-        return pool
-
-    def expect(self, path: Path, **settings: object) -> None:
-        """Raise `ConfigError` for the first setting, or pool, that the journal was not begun with."""
-        for name, value in settings.items():
-            if vars(self)[name] != value:
-                what = OTHERS.get(name, f"{name} {vars(self)[name]}")
-                raise ConfigError(f"{path}: was begun with {what}; name another file, or repeat the command as it was")
-
-
-def recorded(pool: Pool) -> dict[str, object]:
-    """The pool as fields of `JournalHead`."""
-    names = [(pair.query_id, pair.unit) for pair in pool.pairs]
-    rows = zip(names, _without_nan(pool.judged), pool.ranks.T.tolist(), strict=True)
-    return {
-        "configurations": [*pool.labels],
-        "queries": pool.queries,
-        "pairs": [[*name, grade, ranks] for name, grade, ranks in rows],
-        "guessed": None if pool.guessed is None else _without_nan(pool.guessed),
-    }
-
-
-def _no_text() -> Shown:
-    return Shown("", "", "", "")
-
-
-def _without_nan(values: Array) -> list[float | None]:
-    return [None if np.isnan(value) else value for value in values.tolist()]
-
 
 ASKED_AGAIN = 0.05  # of the judgments: how many are asked for twice
 LONGEST_LINE = 10_000  # bytes, after the first one
@@ -293,28 +190,27 @@ class Journal:
 
     def _next(self, table: str) -> int | None:
         """Draw a pair and write it down."""
-        if (draw := self._drawn()) is None:
+        if (drawn := self._drawn()) is None:
+            return None
+        self._add({"event": "draw", **drawn, "table": table, **self._signed}, drawn)
+        return self.race.drawn
+
+    def _drawn(self) -> dict[str, Any] | None:
+        """The next draw, as its line says it; None if no pair is left."""
+        if (draw := self.race.draw()) is None:
             return None
         number, pair = self.race.drawn, self.pool.pairs[draw.pair]
-        line = {"event": "draw", "number": number, "query_id": pair.query_id, "unit": pair.unit, "chance": draw.chance}
-        self._write({**line, "table": table, **self._signed})  # it is drawn already
-        self._tables[number] = table
-        return number
-
-    def _drawn(self) -> Draw | None:
-        if (draw := self.race.draw()) is not None:
-            self._draws[self.race.drawn] = draw
-            self.asked_pairs[self.race.drawn] = self.pool.pairs[draw.pair]
-        return draw
+        self._draws[number], self.asked_pairs[number] = draw, pair
+        return {"number": number, "query_id": pair.query_id, "unit": pair.unit, "chance": draw.chance}
 
     @property
     def _signed(self) -> dict[str, str]:
         return {"judge": self.judge, "time": datetime.now(UTC).isoformat(timespec="seconds")}
 
-    def _add(self, line: Mapping[str, Any]) -> None:
-        """Write a line and take it in."""
+    def _add(self, line: Mapping[str, Any], drawn: Mapping[str, Any] | None = None) -> None:
+        """Write a line and take it in; for that of a draw, `drawn` is what was drawn for it."""
         self._write(line)
-        self._take_in(line)
+        self._take_in(line, drawn)
 
     def _write(self, line: Mapping[str, Any]) -> None:
         """Write a line after the last whole one, and wait until it is on the disk."""
@@ -345,18 +241,13 @@ class Journal:
                 self._lines.append(line)
                 self._ends.append(file.tell())
 
-    def _take_in(self, line: Mapping[str, Any]) -> None:
+    def _take_in(self, line: Mapping[str, Any], drawn: Mapping[str, Any] | None = None) -> None:
         """Take an event in. Raises `ValueError`, or an error of a missing field, for what does not belong here."""
         number, event = line["number"], line["event"]
         if event == "draw":
-            draw = self._drawn()
-            pair = None if draw is None else self.pool.pairs[draw.pair]
-            same = pair is not None and (number, line["query_id"], line["unit"]) == (
-                self.race.drawn,
-                pair.query_id,
-                pair.unit,
-            )
-            if draw is None or not same or not math.isclose(draw.chance, line["chance"], rel_tol=NEAR):
+            drawn = drawn or self._drawn()
+            same = drawn and all(line[name] == drawn[name] for name in ("number", "query_id", "unit"))
+            if not drawn or not same or not math.isclose(drawn["chance"], line["chance"], rel_tol=NEAR):
                 raise ValueError("this pair, with this chance, is not what is drawn here")
             self._tables[number] = str(line["table"])
         elif event == "hold":

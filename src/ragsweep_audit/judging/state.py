@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import beta, norm
 
 from ragsweep.core.terminal import counted
+from ragsweep.report.sentences import Claim, sentences
 from ragsweep.statistics.intervals import LEVEL
 from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.race import POOLING, Race
@@ -62,7 +63,7 @@ def as_record(journal: Journal) -> dict[str, Any]:
         for place, (label, verdict) in enumerate(zip(pool.labels, verdicts(journal), strict=True))
     ]
     return {
-        "headline": [*decision(journal)],
+        "headline": decision(journal),
         "decided": decided,
         "choice": pool.labels[race.leader] if decided else None,
         "configurations": rows,
@@ -82,53 +83,55 @@ def as_record(journal: Journal) -> dict[str, Any]:
     }
 
 
-def decision(journal: Journal) -> Iterator[str]:
+class JudgedClaim(Claim):
+    """What is known of a race; its sentence is in the `claims.toml` beside this file."""
+
+    package: ClassVar[str] = __package__
+
+
+def decision(journal: Journal) -> list[str]:
     """What is decided, and with which error, in sentences; or what was judged, where nothing is decided."""
-    if journal.strategy == POOLING:
-        yield from _pooled(journal)
-        return
+    of_strategy = _pooled if journal.strategy == POOLING else _raced
+    return sentences([*of_strategy(journal), *_of_this_judge(journal), *_of_guesses(journal)])
+
+
+def _raced(journal: Journal) -> Iterator[Claim]:
     race, pool = journal.race, journal.pool
-    all_judged = race.differing == 0
-    leader, judged = pool.labels[race.leader], counted(len(journal.grades), "judgment")
     others = [place for place in np.flatnonzero(race.running).tolist() if place != race.leader]
-    about = f"on {'this query' if pool.queries == 1 else f'these {pool.queries:,} queries'} by {pool.metric_at_k}"
-    at = f"decided after {judged} at {race.level * 100:g} %"
-    if not others:
-        yield f"Ship {leader}: the best {about}, {at}."
-    elif race.is_told:
-        same = f"{leader} and {_named(journal, others)} measure the same {about}"
-        yield f"{same}: every pair that could tell is judged ({judged})."
-    elif race.is_close_enough:
-        yield f"Ship {leader}: it loses less than {race.margin:g} to the best {about}, {at}."
-        yield f"Still open: {_named(journal, others)}."
-    elif all_judged:
-        untold = sum(grade is None for grade in journal.grades.values())
-        yield f"Not decided: nothing is left to judge, and {counted(untold, 'pair')} could not be told."
-        yield f"Still open: {_named(journal, [race.leader, *others])}."
-    else:
-        open_ones = _named(journal, others)
-        leads = (
-            f"{leader} leads {about}; still open: {open_ones}" if race.learnt else f"still open: {leader}; {open_ones}"
-        )
-        yield f"Not decided after {judged}: {leads}."
+    open_ones = _named(journal, others)
+    untold = race.differing == 0
+    states = {"best": not others, "same": race.is_told, "close": race.is_close_enough, "untold": untold}
+    state = next((name for name, holds in states.items() if holds), "open")
+    choice = {
+        "state": state,
+        "leader": pool.labels[race.leader],
+        "others": open_ones,
+        "judgments": len(journal.grades),
+        "untold": [*journal.grades.values()].count(None),
+        "learnt": race.learnt,
+        "queries": pool.queries,
+        "metric": pool.metric_at_k,
+        "level": f"{race.level * 100:g}",
+        "margin": f"{race.margin:g}",
+    }
+    yield JudgedClaim("choice", choice)
+    if state in ("close", "untold"):
+        names = open_ones if state == "close" else _named(journal, [race.leader, *others])
+        yield JudgedClaim("still_open", {"names": names})
     if journal.dropped:
-        yield f"Out: {_named(journal, [*journal.dropped])}."
-    if left := race.differing:
-        yield f"{left:,} more pairs could be judged that tell between what is open."
-    yield on_new_queries(journal)
-    yield from of_this_judge(journal, decided=is_decided(journal))
-    yield from of_guesses(journal)
+        yield JudgedClaim("out", {"names": _named(journal, [*journal.dropped])})
+    if race.differing:
+        yield JudgedClaim("more_pairs", {"pairs": race.differing})
+    loss = race.loss_on_new_queries
+    known = loss is not None and loss < race.largest_value
+    yield JudgedClaim("new_queries", {**choice, "loss": loss, "known": known})
 
 
-def _pooled(journal: Journal) -> Iterator[str]:
-    """What was judged by pooling."""
+def _pooled(journal: Journal) -> Iterator[Claim]:
     grades = [*journal.grades.values()]
-    unsure, irrelevant = grades.count(None), grades.count(0)
-    relevant = len(grades) - unsure - irrelevant
-    yield f"{counted(len(grades), 'judgment')}: {relevant} relevant, {irrelevant} not, {unsure} could not be told."
-    yield f"{counted(journal.race.differing, 'pair')} left that nobody judged."
-    yield from of_this_judge(journal, decided=False)
-    yield from of_guesses(journal)
+    counts = {"judgments": len(grades), "unsure": grades.count(None), "irrelevant": grades.count(0)}
+    yield JudgedClaim("pooled", counts)
+    yield JudgedClaim("pooled_left", {"pairs": journal.race.differing})
 
 
 def _named(journal: Journal, configurations: Sequence[int]) -> str:
@@ -136,20 +139,6 @@ def _named(journal: Journal, configurations: Sequence[int]) -> str:
     names = [journal.pool.labels[place] for place in configurations]
     more = f" and {counted(len(names) - NAMED, 'other')}" if len(names) > NAMED else ""
     return "; ".join(names[:NAMED]) + more
-
-
-def on_new_queries(journal: Journal) -> str:
-    """What holds for other queries like these."""
-    loss = journal.race.loss_on_new_queries
-    if loss is None:
-        return "Nothing is said about other queries like these: there are too few queries or judgments."
-    leader, metric = journal.pool.labels[journal.race.leader], journal.pool.metric_at_k
-    at = f"with an error of at most {journal.race.level * 100:g} %"
-    if loss >= journal.race.largest_value:
-        return "What the leader loses on other queries like these is not known yet: it could be anything."
-    if loss < 0:
-        return f"On new queries like these, {leader} is the best as well, by at least {-loss:.3f} {metric}, {at}."
-    return f"On new queries like these, {leader} loses at most {loss:.3f} {metric} to the best, {at}."
 
 
 def agreement_with_guesses(journal: Journal) -> dict[str, Any] | None:
@@ -172,34 +161,27 @@ def agreement_with_guesses(journal: Journal) -> dict[str, Any] | None:
     return {"judged": len(both), "same": sum(a == b for a, b in both), "kappa": agreement, "by_grade": of_grades}
 
 
-def of_guesses(journal: Journal) -> Iterator[str]:
+def _of_guesses(journal: Journal) -> Iterator[Claim]:
     """How often the guesses of a language model were right, where there are some."""
-    if (found := agreement_with_guesses(journal)) and found["judged"]:
-        measured = "" if found["kappa"] is None else f" (kappa {found['kappa']:.2f})"
-        grades = (f"{its['same']} of {its['judged']} of grade {grade}" for grade, its in found["by_grade"].items())
-        said = f"{found['same']} of {counted(found['judged'], 'case')}{measured}: {', '.join(grades)}"
-        yield f"The language model's guess equals the judgment in {said}. Its guesses only chose what was asked."
+    if (agreement := agreement_with_guesses(journal)) and agreement["judged"]:
+        yield JudgedClaim("guesses", agreement)
 
 
-def of_this_judge(journal: Journal, *, decided: bool) -> Iterator[str]:
+def _of_this_judge(journal: Journal) -> Iterator[Claim]:
     """How often judgments differed where a pair was asked twice, and what that leaves of the decision."""
     first = [journal.grades[number] for number in journal.repeats]
-    second = [journal.again[number] for number in journal.repeats]
     if not first:
         return
     differed = [*journal.repeats.values()].count(False)
-    agreement = kappa(first, second)
-    measured = "" if agreement is None else f" (kappa {agreement:.2f})"
     rate, most = error_rate(differed, len(first))
-    yield (
-        f"Asked for twice: {counted(len(first), 'judgment')}, of which {differed} differed{measured}: "
-        f"{100 * rate:.1f} % errors if they are independent, at most {100 * most:.1f} %."
-    )
-    if decided:
-        leader, loss = journal.pool.labels[journal.race.leader], loss_by_the_truth(journal.race, most)
+    agreement = kappa(first, [journal.again[number] for number in journal.repeats])
+    errors = {"judgments": len(first), "differed": differed, "kappa": agreement, "rate": rate, "most": most}
+    yield JudgedClaim("asked_twice", errors)
+    if journal.strategy != POOLING and is_decided(journal):
+        loss = loss_by_the_truth(journal.race, most)
         if loss < journal.race.largest_value:
-            most_lost = f"{leader} loses at most {loss:.3f} {journal.pool.metric_at_k} to the best on these queries"
-            yield f"If {100 * most:.1f} % of the judgments are wrong, {most_lost}."
+            leader, metric = journal.pool.labels[journal.race.leader], journal.pool.metric_at_k
+            yield JudgedClaim("wrong_judgments", {"most": most, "leader": leader, "loss": loss, "metric": metric})
 
 
 def kappa(first: Sequence[object], second: Sequence[object]) -> float | None:

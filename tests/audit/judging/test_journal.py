@@ -184,16 +184,6 @@ def test_an_answer_that_was_left_blank_at_first_can_be_taken_back(journal_of, ma
     assert journal.ask() == asked
 
 
-def test_a_repeat_is_taken_back_before_the_judgment_before_it(journal_of, made):
-    journal = judged(journal_of(), made, 20)
-    journal.answer(journal.ask(), None)
-    assert journal.undo()
-    assert len(journal.grades) == 20
-    assert journal.undo()
-    assert len(journal.grades) == 19
-    assert state(journal_of()) == state(journal)
-
-
 def test_taking_back_what_a_table_brought_leaves_its_blanks_to_be_asked(journal_of, made):
     journal = journal_of()
     table = journal.hand_out("a.csv", 3)

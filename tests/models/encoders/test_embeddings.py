@@ -11,9 +11,8 @@ import pytest
 from letters import LetterEncoder, numbered
 from warm import Process
 
-from ragsweep.models.encoders.embeddings import ENCODED_AT_ONCE, embed, encoding_ms
+from ragsweep.models.encoders.embeddings import ENCODED_AT_ONCE, embed
 from ragsweep.retrieval import SentenceTransformerEncoder
-from ragsweep.store.stage_store import Store
 
 CORPUS = ("zinc", "iron", "calcium")
 
@@ -48,61 +47,11 @@ def test_only_texts_that_no_corpus_had_are_encoded(asked, texts, encoded):
     assert asked(texts) == encoded
 
 
-@pytest.mark.parametrize("other", [{"role": "query"}, {"fingerprint": "other"}])
-def test_another_role_or_encoder_encodes_all(asked, other):
-    assert asked(CORPUS, **other) == list(CORPUS)
-
-
-def test_what_was_appended_bit_by_bit_is_found_in_all_its_entries(asked, letters, store):
-    embed(letters, store, ("iodine",), "passage")
-    assert asked((*CORPUS, "folate", "iodine")) == ["folate"]
-
-
-def test_a_disabled_store_encodes_all_and_gives_the_same(letters, tmp_path):
-    encoder = LetterEncoder()
-    for _ in range(2):
-        embeddings = embed(encoder, Store(str(tmp_path), enabled=False), CORPUS, "passage")
-    np.testing.assert_array_equal(embeddings, letters.encode(CORPUS, "passage"))
-    assert encoder.asked == [*CORPUS, *CORPUS]
-
-
-@pytest.mark.usefixtures("processes")
-def test_a_disabled_store_leaves_the_pieces_of_others(letters, store):
-    kill(encoding(store))
-    kept = list(store.entries())
-    embed(letters, Store(store.path, enabled=False), numbered(2 * ENCODED_AT_ONCE + 1), "passage")
-    assert [entry.path for entry in store.entries()] == [entry.path for entry in kept]
-
-
-def test_kept_embeddings_are_one_contiguous_array_mapped_from_its_file(letters, store):
-    for _ in range(2):
-        embeddings = embed(letters, store, CORPUS, "passage")
-    assert isinstance(embeddings, np.memmap)
-    assert embeddings.flags.c_contiguous
-
-
 @pytest.mark.usefixtures("models")
 def test_appending_gives_what_one_fresh_encoding_gives_bit_for_bit(store):
     encoder = SentenceTransformerEncoder(device="cpu")
     grown = [embed(encoder, store, CORPUS[:end], "passage") for end in (1, 2, 3)][-1]
     np.testing.assert_array_equal(grown, encoder.encode(CORPUS, "passage"))
-
-
-def test_the_time_of_a_query_is_taken_once(letters, store, monkeypatch):
-    monkeypatch.setattr("ragsweep.core.timing.ROUNDS", 1)
-    encoder = LetterEncoder()
-    first, second = (encoding_ms(encoder, store, CORPUS).tolist() for _ in range(2))
-    assert first == second
-    assert encoder.asked == ["zinc", *CORPUS]  # one call that warms up
-
-
-@pytest.mark.usefixtures("long_work")
-def test_a_store_gives_the_arrays_of_every_entry_of_a_stage(store):
-    for number in (1, 2):
-        store.get("stage", number, lambda number=number: {"array": np.array([number])})
-    store.get("other", 3, lambda: {"array": np.array([3])})
-    assert sorted(entry["array"].item() for entry in store.arrays("stage")) == [1, 2]
-    assert list(store.arrays("absent")) == []
 
 
 ON_THIS_CPU = """
@@ -188,17 +137,3 @@ def test_a_corpus_that_is_whole_leaves_the_pieces_of_one_that_another_process_en
     np.testing.assert_array_equal(embed(encoder, store, texts, "passage"), letters.encode(texts, "passage"))
     assert encoder.asked == texts[ENCODED_AT_ONCE:]
     assert len(list(store.entries())) == 2  # no piece of either
-
-
-@pytest.mark.usefixtures("processes")
-def test_pieces_that_a_larger_corpus_has_go_when_it_is_whole(letters, store):
-    kill(encoding(store))
-    embed(letters, store, numbered(2 * ENCODED_AT_ONCE + 5), "passage")
-    assert len(list(store.entries())) == 1
-
-
-def test_the_pieces_of_a_corpus_go_when_it_is_whole(letters, store):
-    embed(letters, store, numbered(ENCODED_AT_ONCE + 1), "passage")
-    [entry] = store.entries()
-    [arrays] = store.arrays(entry.stage)
-    assert len(arrays["digests"]) == ENCODED_AT_ONCE + 1

@@ -27,17 +27,9 @@ def embeddings():
     return SentenceTransformerEncoder(device="cpu").encode(TEXTS, "passage")
 
 
-def test_minilm_has_384_dimensions(embeddings):
-    assert embeddings.shape == (2, 384)
-
-
 def test_a_page_break_is_between_two_words(embeddings):
     broken, spaced = SentenceTransformerEncoder().encode(["iron\ftea", "iron tea"], "passage")
     assert (broken == spaced).all()
-
-
-def test_an_embedding_has_length_1(embeddings):
-    np.testing.assert_allclose(np.linalg.norm(embeddings, axis=1), 1, atol=1e-6)
 
 
 def test_minilm_is_the_normalised_mean_of_its_token_vectors(embeddings):
@@ -50,11 +42,6 @@ def test_minilm_is_the_normalised_mean_of_its_token_vectors(embeddings):
         vectors = AutoModel.from_pretrained(folder)(**tokens).last_hidden_state
     means = torch.stack([row[mask.bool()].mean(0) for row, mask in zip(vectors, tokens.attention_mask, strict=True)])
     np.testing.assert_allclose(embeddings, torch.nn.functional.normalize(means).numpy(), atol=1e-5)
-
-
-def test_a_folder_names_a_model_as_its_name_does(embeddings):
-    by_folder = SentenceTransformerEncoder(str(SentenceTransformerEncoder().folder), device="cpu")
-    np.testing.assert_array_equal(by_folder.encode(TEXTS, "passage"), embeddings)
 
 
 @pytest.fixture
@@ -140,14 +127,6 @@ def test_an_embedding_is_the_same_to_the_bit_with_any_number_of_threads(precisio
     np.testing.assert_array_equal(*found)
 
 
-def test_encoding_leaves_torchs_threads_as_they_were():
-    import torch
-
-    before = torch.get_num_threads()
-    SentenceTransformerEncoder(device="cpu").encode(TEXTS, "passage")
-    assert torch.get_num_threads() == before
-
-
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_every_precision_is_near_the_model(embeddings, precision):
     encoder = SentenceTransformerEncoder(device="cpu", precision=precision)
@@ -191,18 +170,6 @@ def test_a_text_in_which_a_static_model_finds_no_token_has_an_embedding(static, 
     np.testing.assert_allclose(found[[0, 2]], 8**-0.5)
 
 
-@pytest.mark.parametrize("precision", [BF16])
-def test_a_model_without_a_transformer_runs_in_fp32_only(static, precision):
-    encoder = SentenceTransformerEncoder(static[1], precision=precision, device="cpu")
-    with pytest.raises(EncoderError, match=r"encoder\.precision: only a transformer runs in bf16"):
-        encoder.encode(TEXTS, "passage")
-
-
-def test_bf16_of_another_backend_is_refused():
-    with pytest.raises(EncoderError, match=r"encoder\.precision: found bf16, expected fp32 with encoder\.backend=onnx"):
-        SentenceTransformerEncoder(backend="onnx", precision="bf16")
-
-
 @pytest.mark.skipif(find_spec("optimum") is not None, reason="optimum is installed")
 @pytest.mark.parametrize("backend", ["onnx", "openvino"])
 def test_a_backend_is_handed_to_sentence_transformers_which_says_what_it_needs(backend):
@@ -223,10 +190,6 @@ def test_the_device_that_is_taken_is_the_one_that_torch_would_take():
     import torch
 
     assert fastest_device() == (torch.accelerator.current_accelerator() or torch.device("cpu")).type
-
-
-def test_no_device_is_the_fastest_device():
-    assert SentenceTransformerEncoder().fingerprint == SentenceTransformerEncoder(device=fastest_device()).fingerprint
 
 
 @pytest.mark.parametrize("setting", [{"device": "meta"}, {"device": "meta", "batch_size": 8}])

@@ -13,7 +13,7 @@ from string import ascii_lowercase, digits
 import numpy as np
 import pytest
 from application import PROJECT
-from endpoint_server import EndpointServer, Reply, defaults_of, problem
+from endpoint_server import EndpointServer, Reply, defaults_of
 from omegaconf import OmegaConf
 from question_server import KEY
 
@@ -110,66 +110,6 @@ def test_embeddings_are_those_of_the_texts_in_their_order_and_normalised(encoder
     np.testing.assert_allclose(encoder.encode(TEXTS, "passage"), expected, atol=1e-6)
 
 
-def test_texts_are_sent_in_batches_several_at_once(encoder, server):
-    def slow(prompt, times):
-        return replace(good(prompt, times), after_s=0.2)
-
-    server.reply = slow
-    encoder.encode(TEXTS, "passage")
-    assert sorted(len(request["input"]) for request in server.requests) == [2, 4, 4]
-    assert server.at_once == 3
-    server.at_once = 0
-    replace(encoder, concurrency=1, batch_size=5).encode(TEXTS, "passage")
-    assert [len(request["input"]) for request in server.requests[3:]] == [5, 5]
-    assert server.at_once == 1
-
-
-def test_dimensions_are_asked_for_and_change_the_fingerprint(encoder, server):
-    short = replace(encoder, dimensions=36)
-    short.encode(TEXTS, "query")
-    assert {request["dimensions"] for request in server.requests} == {36}
-    variants = [encoder, short, replace(encoder, model="other"), replace(encoder, base_url="http://127.0.0.1:1/v1")]
-    assert len({each.fingerprint for each in variants}) == 4
-    same = replace(encoder, batch_size=1, concurrency=1, retries=0, timeout_s=1, max_tokens_total=9)
-    assert identity(same) == identity(encoder)
-
-
-def test_the_fingerprint_does_not_know_the_key(encoder, monkeypatch):
-    before = encoder.fingerprint
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-another")
-    monkeypatch.setenv("OTHER_KEY", KEY)
-    assert replace(encoder, api_key_env="OTHER_KEY").fingerprint == before
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [problem(429), problem(500), Reply(b"", hangs_up=True), Reply(b"{", missing_bytes=9)],
-    ids=lambda each: each.status,
-)
-def test_a_failure_that_may_pass_is_tried_again(encoder, server, reply):
-    server.reply = once(reply)
-    assert encoder.encode(TEXTS, "passage").shape == (10, 36)
-    assert {*asked(server).values()} == {2}
-
-
-def test_a_failure_that_stays_is_one_line(encoder, server):
-    server.reply = lambda prompt, times: problem(503, "overloaded")
-    assert f"{server.url}: 503 overloaded; " in failure(encoder)
-
-
-def test_a_wrong_key_is_one_line(encoder, server):
-    server.reply = lambda prompt, times: problem(401, f"no such key {KEY}")
-    line = failure(encoder)
-    assert "401 the key in the variable OPENAI_API_KEY (encoder.api_key_env) is not accepted" in line
-    assert server.key == KEY
-
-
-def test_a_missing_key_is_one_line_before_any_request(encoder, server, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY")
-    assert failure(encoder).startswith("encoder.api_key_env: OPENAI_API_KEY is not set")
-    assert server.requests == []
-
-
 def wrong(change):
     """A reply of which something is changed."""
 
@@ -189,27 +129,18 @@ def number(value):
     ("reply", "expected"),
     [
         (wrong(lambda body: body["data"].pop()), "of shape [3, 36], expected [4 texts, dimensions]"),
-        (wrong(lambda body: body["data"].append(body["data"][0])), "of shape [5, 36], expected [4 texts, dimensions]"),
         (wrong(lambda body: body["data"][0].update(index=0)), "other indices than 0 to 3, each once"),
-        (wrong(lambda body: body["data"][0].update(index=7)), "other indices than 0 to 3"),
         (wrong(lambda body: [row.pop("index") for row in body["data"][:2]]), "other indices than 0 to 3"),
         (wrong(lambda body: body["data"][0].update(embedding="AAAA")), "no list of embeddings"),
         (wrong(lambda body: body["data"][0].update(embedding=[1.0])), "no list of embeddings of the same dimensions"),
-        (wrong(lambda body: [row.update(embedding=[]) for row in body["data"]]), "of shape [4, 0]"),
-        (wrong(lambda body: [row.update(embedding=1.0) for row in body["data"]]), "of shape [4]"),
-        (wrong(lambda body: body.update(data=None)), "no list of embeddings"),
         (wrong(lambda body: [row.update(embedding=[0.0, 0.0]) for row in body["data"]]), "of zeros only"),
         (number(float("nan")), "not finite"),
-        (number(float("inf")), "not finite"),
-        (number(None), "not finite"),
         (number(1e300), "not finite"),
-        (number("iron"), "no list of embeddings"),
         (lambda prompt, times: Reply(b"<html>"), "cannot be read"),
         (
             lambda prompt, times: Reply(json.dumps({"error": {"message": f"no model, {KEY}"}}).encode()),
             "is an error: no model, ***;",
         ),
-        (lambda prompt, times: Reply(b"[" * 10**5), "cannot be read"),
     ],
 )
 def test_a_response_that_is_no_embeddings_is_one_line_and_not_paid_for_again(encoder, server, reply, expected):
@@ -218,12 +149,6 @@ def test_a_response_that_is_no_embeddings_is_one_line_and_not_paid_for_again(enc
     assert line.startswith(f"{server.url}: the response ")
     assert expected in line
     assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize("value", [1e100, 1e-60])
-def test_embeddings_by_dot_are_finite_and_not_zero_in_the_precision_in_which_they_are_compared(encoder, server, value):
-    server.reply = wrong(lambda body: [row.update(embedding=[value, value]) for row in body["data"]])
-    assert "not finite in 32 bits, or of zeros only" in failure(replace(encoder, similarity="dot"), TEXTS[:4])
 
 
 def test_embeddings_without_an_index_are_in_the_order_of_the_texts(encoder, server):
@@ -260,11 +185,6 @@ def test_of_a_long_text_only_the_beginning_is_sent(encoder, server, capfd):
     assert server.requests[-1]["input"] == ["tea" * 10, "iron"]
     np.testing.assert_array_equal(found, encoder.encode(["tea" * 10, "iron"], "passage"))
     assert "encoder.truncate=30: only the beginning of longer texts is sent" in capfd.readouterr().err
-
-
-def test_a_prompt_is_cut_with_its_text(encoder, server):
-    replace(encoder, prompts={"query": "ask: "}, truncate=LIMIT).encode(["tea" * 9, "iron" * 4], "query")
-    assert server.requests[-1]["input"] == ["ask: " + "tea" * 8 + "t", "ask: " + "iron" * 4]
 
 
 def test_a_cut_that_leaves_only_the_prompt_is_refused(encoder):
@@ -311,23 +231,6 @@ CHANGING = {
     "extra_body": {"task_type": "RETRIEVAL_QUERY"},
     "headers": {"X-Tier": "flex"},
 }
-
-
-def test_other_dimensions_than_asked_for_are_refused(encoder):
-    assert "36 dimensions, expected 8 (encoder.dimensions)" in failure(replace(encoder, dimensions=8))
-
-
-def test_batches_of_different_dimensions_are_refused(encoder, server):
-    def reply(prompt, times):
-        texts = prompt.split("\n")
-        return Reply(
-            json.dumps(
-                {"data": [{"index": row, "embedding": vector(text, 20 + len(texts))} for row, text in enumerate(texts)]}
-            ).encode()
-        )
-
-    server.reply = reply
-    assert failure(encoder).endswith("embeds texts in [22, 24] dimensions, expected the same")
 
 
 def test_the_store_keeps_embeddings_and_each_text_is_sent_once(encoder, server, store):
@@ -383,22 +286,6 @@ def test_a_killed_process_goes_on_with_the_rest(encoder, server, store):
     again = Counter(text for request in server.requests[:-6] for text in request["input"])
     assert len(again) == 24
     assert sum(again.values()) <= 24 + 4  # two requests were on their way
-
-
-def test_it_serves_a_dense_retriever(encoder, server, store):
-    search = Search(("iron and tea", "zinc", "malaria test"), ("tea, iron", "a test of malaria"))
-    retriever = DenseRetriever(encoder, store)
-    assert rank(retriever, search, 1).passages[:, 0].tolist() == [0, 2]
-    before = len(server.requests)
-    rank(retriever, search, 2)
-    assert len(server.requests) == before  # nor is it timed again
-
-
-def test_a_key_in_the_settings_is_refused(encoder):
-    with pytest.raises(ConfigError, match=r"^encoder\.api_key_env: expected the name"):
-        replace(encoder, api_key_env=KEY)
-    with pytest.raises(ConfigError, match=r"^encoder\.base_url: "):
-        replace(encoder, base_url=f"http://user:{KEY}@127.0.0.1/v1")
 
 
 def test_the_shipped_configuration_has_every_setting_and_its_default():

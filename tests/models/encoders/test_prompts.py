@@ -77,26 +77,10 @@ def test_the_prompts_of_a_family_are_used_and_said(named, capfd):
     assert all(part in said for part in (model, "e5", "'query: '", "'passage: '", "encoder.prompts.query="))
 
 
-def test_a_prompt_that_is_set_replaces_that_of_the_family_and_only_the_others_are_said(named, capfd):
-    assert encoder(named("e5-small-v2"), query="").prompts == {"query": "", "passage": "passage: "}
-    said = capfd.readouterr().err
-    assert "'passage: '" in said
-    assert "'query: '" not in said
-
-
 def test_prompts_of_the_models_files_replace_those_of_its_family(named, capfd):
     own = {"query": "ask: ", "passage": "text: "}
     assert encoder(named("e5-small", prompts=own)).prompts == own
     assert not capfd.readouterr().err
-
-
-def test_empty_prompts_in_the_files_are_those_that_nobody_has_set(named):
-    """sentence-transformers writes them when it saves a model."""
-    assert encoder(named("e5-small", prompts={"query": "", "document": ""})).prompts == E5
-
-
-def test_minilm_has_no_prompts():
-    assert SentenceTransformerEncoder().prompts == {"query": "", "passage": ""}
 
 
 def test_a_prompt_of_another_role_is_refused():

@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 
 from ragsweep.core.errors import EncoderError
-from ragsweep.datasets import SemanticChunker
-from ragsweep.models.encoders.embeddings import check_embeddings
 from ragsweep.retrieval import (
     DenseRetriever,
     Encoder,
@@ -114,18 +112,6 @@ def test_dense_retrieval_ranks_by_inner_products(index):
         assert (ranking.passages[row].tolist(), ranking.scores[row].tolist()) == by_products(query)
 
 
-def test_the_embeddings_of_minilm_are_of_length_1_with_cosine_and_of_their_own_with_dot(dot_model):
-    for similarity, lengths in (("cosine", True), ("dot", False)):
-        encoder = SentenceTransformerEncoder(dot_model, device="cpu", similarity=similarity)
-        found = encoder.encode(["iron"], "query")
-        assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5) is lengths
-
-
-def test_similarity_counts_in_the_fingerprint(dot_model):
-    by_dot, by_cosine = (SentenceTransformerEncoder(dot_model, similarity=each) for each in ("dot", "cosine"))
-    assert by_dot.fingerprint != by_cosine.fingerprint
-
-
 def test_a_model_for_another_similarity_is_refused_unless_one_is_set(dot_model, tmp_path):
     shutil.copytree(dot_model, tmp_path / "model")
     settings = tmp_path / "model" / "config_sentence_transformers.json"
@@ -140,17 +126,6 @@ def test_shortened_embeddings_keep_their_lengths(dot_model):
     assert encoder.reduce(np.array([[3, 4, 5]], np.float32)).tolist() == [[3, 4]]
     by_cosine = replace(encoder, similarity="cosine")
     assert by_cosine.reduce(np.array([[3, 4, 5]], np.float32)) == pytest.approx(np.array([[0.6, 0.8]]))
-
-
-@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e20])
-def test_lengths_that_no_score_can_have_are_refused(wrong):
-    with pytest.raises(EncoderError, match="has length"):
-        check_embeddings(np.array([[1, wrong]], np.float32), Lengths(), ["iron"])
-
-
-def test_embeddings_of_other_lengths_are_refused_without_dot():
-    with pytest.raises(EncoderError, match="has length 5, expected 1"):
-        check_embeddings(np.array([[3, 4]], np.float32), Lengths(similarity="cosine"), ["iron"])
 
 
 def first(passages=(0, 1, 2)):
@@ -171,11 +146,3 @@ def test_the_redundancy_of_mmr_is_a_cosine_whatever_the_encoder():
     found = MmrReranker(Lengths(), NO_STORE, relevance=0.4, similarity="cosine").rerank(search, first(), 3)
     assert found.passages[0].tolist() == [0, 2, 1]
     assert found.scores.max() <= 1
-
-
-def test_a_semantic_chunker_compares_by_cosine_whatever_the_encoder():
-    """Sentences of the same letters, three times as many of them, are of one topic."""
-    text = "Iron tea. Iron tea iron tea iron tea. Wash your hands."
-    chunker = SemanticChunker(encoder=Lengths(), neighbours=0, amount=50)
-    [spans] = chunker.split_all([text])
-    assert [text[start:end] for start, end in spans] == ["Iron tea. Iron tea iron tea iron tea.", "Wash your hands."]

@@ -33,12 +33,6 @@ def test_words_need_no_model():
     assert [each.tolist() for each in ModelTokenizer("words").offsets(["é, ab", "."])] == [[[0, 1], [3, 5]], []]
 
 
-def test_tokens_of_other_models_have_another_fingerprint(tmp_path):
-    (tmp_path / "tokenizer.json").write_text("{}")
-    models = ("words", MINILM, str(tmp_path))
-    assert len({ModelTokenizer(model).fingerprint for model in models}) == len(models)
-
-
 def test_a_model_without_a_tokenizer_is_refused_when_it_is_needed(tmp_path):
     tokenizer = ModelTokenizer(str(tmp_path))
     with pytest.raises(EncoderError, match=r"^chunker\.tokenizer\.model: .*: has no tokenizer\.json"):

@@ -1,7 +1,5 @@
 """Unknown tokens, counted with the library that the model itself uses."""
 
-import json
-
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
@@ -30,10 +28,6 @@ def test_a_page_without_spaces_is_more_than_one_unknown_token():
     thai = "ควรวัดความดันโลหิตหลังฉีดยาทางหลอดเลือดดำ" * 10
     letters = sum(character.isalpha() for character in thai)
     assert unknown_tokens([thai, "Iron tablets"], MINILM, NO_STORE) == (letters, letters + 2, 2)
-
-
-def test_minilm_knows_english():
-    assert unknown_tokens(["Iron tablets\fare taken daily.", ""], MINILM, NO_STORE) == (0, 6, 2)
 
 
 def test_a_tokenizer_that_falls_back_to_bytes_knows_everything():
@@ -66,12 +60,3 @@ def test_tokens_are_counted_once_and_of_many_texts_only_some(tmp_path, monkeypat
     assert unknown_tokens(["图 iron", "tea", "tea", "tea", "图 iron"], MINILM, store) == (2, 5, 3)
     monkeypatch.setattr(module, "opened", None)  # nothing is counted again
     assert unknown_tokens(["图 iron", "tea", "tea", "tea", "图 iron"], MINILM, store) == (2, 5, 3)
-
-
-def test_a_model_without_a_tokenizers_file_has_none(tmp_path):
-    from ragsweep.models.encoders.model_files import tokenizer_in
-
-    assert tokenizer_in(tmp_path) is None
-    (tmp_path / "0_StaticEmbedding").mkdir()
-    (tmp_path / "0_StaticEmbedding" / "tokenizer.json").write_text(json.dumps({}))
-    assert tokenizer_in(tmp_path) == tmp_path / "0_StaticEmbedding" / "tokenizer.json"

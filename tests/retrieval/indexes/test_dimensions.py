@@ -34,18 +34,6 @@ def retrieve(depth=10, store=NO_STORE, encoder=DrawnEncoder, **settings):
     return rank(DenseRetriever(encoder(**settings), store), SEARCH, depth)
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({}, PASSAGES * DIMENSIONS * 4),
-        ({"dimensions": 64}, PASSAGES * 64 * 4),
-    ],
-    ids=str,
-)
-def test_the_bytes_of_a_search_are_those_of_the_embeddings(settings, expected):
-    assert retrieve(**settings).index_bytes == pytest.approx(expected, abs=8)
-
-
 def test_fewer_dimensions_change_the_ranking_also_beside_a_stored_one(store):
     one, other = (retrieve(store=store, dimensions=each) for each in (None, 64))
     assert not np.array_equal(one.scores, other.scores)

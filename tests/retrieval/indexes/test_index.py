@@ -1,8 +1,5 @@
 """Indexes of FAISS: what they find is ranked like exact search, and every setting has a say."""
 
-from dataclasses import replace
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,9 +9,7 @@ from ragsweep.retrieval import (
     Encoder,
     ExactIndex,
     FaissIndex,
-    HybridRetriever,
     Search,
-    SparseRetriever,
     rank,
 )
 from ragsweep.store.stage_store import Store
@@ -54,10 +49,6 @@ def same(one, other):
     return np.array_equal(one.passages, other.passages) and np.array_equal(one.scores, other.scores)
 
 
-def entries(store, stage):
-    return len([entry for entry in (Path(store.path) / stage).iterdir() if entry.is_dir()])
-
-
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("factory", ["Flat", "HNSW32", "IVF4,PQ8", "OPQ8,IVF4,PQ8", "SQ8"])
 def test_an_index_that_finds_everything_gives_the_exact_ranking(retrieve, factory):
@@ -69,24 +60,6 @@ def test_an_index_that_finds_everything_gives_the_exact_ranking(retrieve, factor
 
 def test_a_flat_index_ranks_as_exact_search_at_any_depth(retrieve):
     assert same(retrieve(FaissIndex("Flat")), retrieve(ExactIndex()))
-
-
-@pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize(
-    ("index", "setting"),
-    [
-        (HNSW, {"factory": "HNSW2"}),
-        (HNSW, {"build": {"efConstruction": 40}}),
-        (HNSW, {"search": {"efSearch": 100}}),
-        (IVF_PQ, {"factory": "IVF64,PQ2"}),
-        (IVF_PQ, {"factory": "IVF16,PQ8"}),
-        (IVF_PQ, {"search": {"nprobe": 16}}),
-        (IVF_PQ, {"refine": 10}),
-    ],
-    ids=str,
-)
-def test_every_setting_changes_what_is_found(retrieve, index, setting):
-    assert not same(retrieve(index), retrieve(replace(index, **setting)))
 
 
 @pytest.mark.parametrize("index", [HNSW, IVF_PQ], ids=repr)
@@ -105,19 +78,6 @@ class TestApproximateIndex:
         assert same(anew, made)
         assert np.array_equal(anew.recall_of_exact, made.recall_of_exact)
 
-    @pytest.mark.usefixtures("long_work")
-    def test_a_kept_index_finds_what_a_new_one_does(self, retrieve, index, store):
-        retrieve(index, 9)  # builds the index
-        assert same(retrieve(index), retrieve(index, store=Store(store.path, enabled=False)))
-        assert entries(store, "index") == 1
-
-    @pytest.mark.usefixtures("long_work")
-    def test_hybrid_passes_the_recall_on(self, retrieve, index, store, search):
-        hybrid = HybridRetriever(
-            DenseRetriever(ClusteredEncoder(), store, index), SparseRetriever(store), candidates=10
-        )
-        assert np.array_equal(hybrid.rank(search, 5).recall_of_exact, retrieve(index).recall_of_exact)
-
 
 @pytest.mark.parametrize("index", [HNSW, IVF_PQ], ids=repr)
 def test_the_number_of_threads_does_not_show_in_an_index(index):
@@ -130,18 +90,6 @@ def test_the_number_of_threads_does_not_show_in_an_index(index):
         assert faiss.omp_get_max_threads() == threads
     faiss.omp_set_num_threads(before)
     assert np.array_equal(built[0]["index"], built[1]["index"])
-
-
-@pytest.mark.usefixtures("long_work")
-def test_settings_of_the_search_do_not_build_anew(retrieve, store):
-    for index in (HNSW, replace(HNSW, search={"efSearch": 20}), IVF_PQ, replace(IVF_PQ, search={"nprobe": 8})):
-        retrieve(index)
-    assert entries(store, "index") == 2
-
-
-def test_exact_search_keeps_no_index_and_claims_no_recall(retrieve, store):
-    assert retrieve(ExactIndex()).recall_of_exact.tolist() == []
-    assert not (Path(store.path) / "index").exists()
 
 
 @pytest.mark.parametrize(

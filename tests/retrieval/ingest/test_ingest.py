@@ -1,17 +1,16 @@
 """What is indexed for passages: heading paths, and what a language model writes, over HTTP and by SmolLM2."""
 
-import threading
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
 from application import PROJECT
-from endpoint_server import EndpointServer, completion, problem
+from endpoint_server import EndpointServer, completion
 from omegaconf import OmegaConf
 from rank_bm25 import BM25Okapi
 
-from ragsweep.core.errors import ConfigError, ModelError, RetrieverError
+from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import (
     Collection,
     Dataset,
@@ -22,21 +21,17 @@ from ragsweep.datasets import (
     Query,
     RecursiveChunker,
 )
-from ragsweep.models.language import smollm2
 from ragsweep.retrieval import (
     ContextualIngest,
-    Ingest,
     OpenAIModel,
     PipelineRetriever,
     Reranker,
-    RunFileRetriever,
-    SmolLM2Model,
     SparseRetriever,
     WrittenIngest,
     rank,
 )
 from ragsweep.retrieval.ingest.contextual import heading_paths
-from ragsweep.retrieval.ingest.ingest import besides, dataset_of
+from ragsweep.retrieval.ingest.ingest import dataset_of
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.ranking_task import RankingTask
@@ -117,15 +112,6 @@ def test_the_title_is_a_heading_or_the_name_of_the_file(source, text, path):
     assert [*paths(text, source, 52).values()][-1] == path
 
 
-def test_documents_without_headings_are_indexed_as_they_are_or_below_their_name():
-    items = dataset_of(Held(), CUT, ContextualIngest(), NO_STORE)
-    of = dict(zip(items.texts, items.indexed_texts, strict=True))
-    assert of["One tablet of something else is taken in Rome."] == "One tablet of something else is taken in Rome."
-    assert of[PLAIN.splitlines()[0]] == f"cold chain\n{PLAIN.splitlines()[0]}"
-    untitled = dataset_of(Held(), CUT, ContextualIngest(title=False), NO_STORE).indexed_texts
-    assert PLAIN.splitlines()[0] in untitled
-
-
 def test_the_ranking_is_that_of_bm25_over_texts_with_their_headings_written_by_hand():
     """A slow, obvious loop: split lines, remember headings, put them before each passage, score by rank_bm25."""
     items = dataset_of(Held(), CUT, ContextualIngest(), NO_STORE)
@@ -175,14 +161,6 @@ def test_what_is_measured_and_counted_is_the_passage_itself():
     assert measured["index/tokens"].value > sum(len(plain_words(text)) for text in items.texts)
 
 
-def test_what_is_indexed_as_it_is_has_no_measure_and_no_param_of_its_own():
-    made = task(None)
-    assert "index/tokens" not in {each.metric.name for each in made.measure(made.load()).measures}
-    assert "ingest" in made.without_effect
-    assert made.load().indexed is None
-    assert search_of(made.load()).own is None
-
-
 class Seen(Reranker):
     """A reranker that notes what it is given."""
 
@@ -206,58 +184,6 @@ def test_rerankers_get_the_passages_themselves():
         made.rank(items)
         assert seen.texts == items.texts
         assert seen.texts != items.indexed_texts
-
-
-def test_a_search_of_some_queries_keeps_both_texts_and_its_digest_names_both():
-    items = dataset_of(Held(), CUT, ContextualIngest(), NO_STORE)
-    search = search_of(items)
-    assert search.row(1).own == items.texts
-    assert search.row(1).of_own_texts.passages == items.texts
-    digests = {search.digest, search.of_own_texts.digest, replace(search, own=None).digest}
-    assert len(digests) == 3
-    assert search.of_own_texts.digest == search_of(items, as_indexed=False).digest
-
-
-def test_nothing_is_indexed_beside_rankings_from_a_file(tmp_path):
-    (tmp_path / "run.trec").write_text("0 Q0 4711#1 1 0.9 me\n")
-    found = RunFileRetriever(str(tmp_path / "run.trec"))
-    with pytest.raises(ConfigError, match=r"ingest: .*RunFileRetriever"):
-        task(ContextualIngest(), retriever=found)
-    assert "ingest" in task(None, retriever=found).without_effect
-    task(ContextualIngest(), retriever=PipelineRetriever(SPARSE))
-
-
-class Broken(Ingest):
-    def __init__(self, texts):
-        self.texts = texts
-
-    def index_texts(self, documents, passages):
-        return self.texts
-
-
-@pytest.mark.parametrize("texts", ["abc", None, ["a"], [1, 2]])
-def test_what_is_not_a_text_for_each_passage_is_refused(texts):
-    items = dataset_of(Held(), CUT, Broken(texts), NO_STORE)
-    with pytest.raises(RetrieverError, match=r"Broken: returned"):
-        search_of(items)
-
-
-def test_what_is_no_ingest_is_refused_before_anything_is_searched():
-    with pytest.raises(ConfigError, match=r"ingest: .* does not inherit from"):
-        dataset_of(Held(), CUT, object(), NO_STORE)
-
-
-@pytest.mark.parametrize(
-    ("text", "own", "expected"),
-    [
-        ("a", "a", ""),
-        ("Top\nown", "own", "Top\n…"),
-        ("own\nWhy own?", "own", "…\nWhy own?"),
-        ("short", "long", "short"),
-    ],
-)
-def test_what_is_indexed_besides_is_shown_around_an_ellipsis(text, own, expected):
-    assert besides(text, own) == expected
 
 
 def test_a_pdf_has_its_title_and_its_outline(tmp_path):
@@ -422,57 +348,6 @@ def test_the_model_is_shown_the_document_around_the_passage(model, server):
 
 
 @pytest.mark.extra("openai")
-@pytest.mark.parametrize("reply", [completion(""), completion(None, refusal="no"), completion(" \n")])
-@pytest.mark.filterwarnings("ignore:language_model")
-def test_where_the_model_writes_nothing_the_passage_is_indexed_alone(model, server, reply):
-    server.reply = lambda prompt, times: reply
-    for kind in (QUESTIONS, SUMMARY, CONTEXT):
-        found = texts_of(kind(language_model=model))
-        assert all(text == own for own, text in found.items())
-    assert texts_of(SUMMARY(language_model=model, place="instead"))[LINE] == LINE
-
-
-@pytest.mark.extra("openai")
-@pytest.mark.filterwarnings("ignore:language_model")
-def test_a_refusal_in_words_counts_as_nothing_written(model, server, capfd):
-    refused = completion("I'm sorry, but I can't help with that.")
-    server.reply = lambda prompt, times: refused if LINE in prompt else of_a_model(prompt, times)
-    found = texts_of(QUESTIONS(language_model=model))
-    assert [own for own, text in found.items() if text == own] == [LINE]
-    assert f"wrote nothing for 1 of {len(found)} passages" in capfd.readouterr().err
-
-
-@pytest.mark.extra("openai")
-def test_an_error_of_the_model_ends_the_run_and_what_was_written_is_kept(model, server):
-    one = threading.Lock()
-    server.reply = lambda prompt, times: (
-        of_a_model(prompt, times) if one.acquire(blocking=False) else problem(400, "bad")
-    )
-    ingest = QUESTIONS(language_model=replace(model, concurrency=1))
-    with pytest.raises(ModelError, match=r"bad.*\d passages left; "):
-        texts_of(ingest)
-    server.reply, first = of_a_model, next(iter(server.asked))
-    texts_of(ingest)
-    assert server.asked[first] == 1
-
-
-@pytest.mark.extra("openai")
-def test_nothing_is_asked_before_it_is_searched_and_nothing_twice(model, server):
-    made = task(QUESTIONS(language_model=model, store=model.store))
-    items = made.load()
-    made.check(items)
-    assert not server.requests
-    made.measure(items)
-    assert {*server.asked.values()} == {1}
-    number = len(server.requests)
-    again = task(QUESTIONS(language_model=model, store=model.store))
-    again.measure(again.load())
-    model.store.clear()  # leaves responses alone
-    again.measure(again.load())
-    assert len(server.requests) == number
-
-
-@pytest.mark.extra("openai")
 def test_a_prompt_without_its_text_is_refused(model):
     with pytest.raises(ConfigError, match=r'^ingest\.prompt: found "Write", expected a text with {passage}'):
         WrittenIngest(language_model=model, prompt="Write")
@@ -482,14 +357,3 @@ def test_a_prompt_without_its_text_is_refused(model):
 def test_what_a_passage_says_in_braces_is_no_name(model, server):
     WrittenIngest(language_model=model, prompt="{no} {passage}").replies([{"passage": "{document}", "document": "D"}])
     assert server.requests[-1]["messages"][0]["content"] == "{no} {document}"
-
-
-@pytest.mark.extra("local")
-def test_smollm2_writes_questions(tmp_path):
-    smollm2.load(NO_STORE)  # once per process
-    model = SmolLM2Model(Store(str(tmp_path / "s")))
-    held = Held({"4711": FILES["4711"]}, ("tablet",))
-    made = QUESTIONS(language_model=model, max_tokens=12)
-    [text] = dataset_of(held, CUT, made, NO_STORE).indexed_texts
-    assert text.startswith(f"{FILES['4711']}\n")
-    assert QUESTIONS(language_model=model).max_tokens == 128

@@ -74,20 +74,6 @@ def test_any_case_counts_if_asked_for(written_out, query, expected):
     assert written_out(query, case_sensitive=False) == expected
 
 
-def test_spellings_that_differ_in_case_have_expansions_of_their_own(written_out):
-    table = "abbreviation,expansion\nMg,magnesium\nmg,milligram\n"
-    assert written_out("5 mg Mg", table) == "5 mg (milligram) Mg (magnesium)"
-    assert written_out("mg", table, case_sensitive=False) == "mg (magnesium, milligram)"
-
-
-def test_an_expansion_is_not_expanded_again(written_out):
-    assert written_out("A", "abbreviation,expansion\nA,B C\nB,D\n", mode="replace") == "B C"
-
-
-def test_a_pattern_in_the_table_is_plain_text(written_out):
-    assert written_out("abc a.c", "abbreviation,expansion\na.c,dot\n") == "abc a.c (dot)"
-
-
 @pytest.mark.parametrize(
     ("table", "message"),
     [
@@ -101,11 +87,6 @@ def test_a_pattern_in_the_table_is_plain_text(written_out):
 def test_a_fault_in_the_table_is_named_with_its_line(written_out, table, message):
     with pytest.raises(DatasetError, match=message):
         written_out("ANC", table)
-
-
-def test_a_table_that_is_not_there_names_the_setting(tmp_path):
-    with pytest.raises(DatasetError, match=r"^query\.table: .*nosuch\.csv does not exist"):
-        Abbreviations(str(tmp_path / "nosuch.csv")).rewrite(["ANC"])
 
 
 def test_the_content_of_the_table_counts_and_not_its_path(tmp_path):

@@ -97,10 +97,6 @@ def test_a_correction_is_at_most_one_edit_away(scifact):
     assert not {word.lower() for word, _ in pairs} & vocabulary
 
 
-def test_a_corpus_without_words_corrects_nothing():
-    assert expanded("haemoglobn", ("—",)) == ("haemoglobn", "")
-
-
 class TestSpellCheck(ExpanderContract):
     component = SpellCheck
     settings: ClassVar = {"distance": 2}

@@ -102,51 +102,6 @@ def test_a_score_is_the_same_to_the_bit_in_any_company(reranker):
     np.testing.assert_array_equal(reranker.scores(PAIRS[::-1]), together[::-1])
 
 
-def test_a_model_as_sentence_transformers_saves_it_gives_the_same_scores(reranker, theirs, tmp_path):
-    theirs.save_pretrained(str(tmp_path / "saved"))
-    saved = CrossEncoderReranker(str(tmp_path / "saved"), NO_STORE, device="cpu")
-    np.testing.assert_array_equal(saved.scores(PAIRS), reranker.scores(PAIRS))
-
-
-def test_a_page_break_is_between_two_words(reranker):
-    broken, spaced = reranker.scores([("iron", "tea\firon"), ("iron", "tea iron")])
-    assert broken == spaced
-
-
-def test_a_pair_is_scored_once_for_any_candidates(trained, store, monkeypatch):
-    asked = []
-    scores = CrossEncoderReranker.scores
-    monkeypatch.setattr(CrossEncoderReranker, "scores", lambda self, pairs: asked.append(pairs) or scores(self, pairs))
-    monkeypatch.setattr("ragsweep.retrieval.rerankers.cross_encoder.timed", lambda call, queries: np.zeros(queries))
-    for depth in (3, 8, 3):
-        first = SparseRetriever(NO_STORE).rank(SEARCH, depth)
-        CrossEncoderReranker(str(trained), store, device="cpu", candidates=depth).rerank(SEARCH, first, depth)
-    pairs = [pair for each in asked for pair in each]
-    assert len(pairs) == len(set(pairs)) > 0
-
-
-def test_another_model_changes_the_ranking_and_the_fingerprint(reranker, tmp_path):
-    model, tokenizer = untrained(tmp_path / "other")
-    model.save_pretrained(tmp_path / "other")
-    tokenizer.save_pretrained(tmp_path / "other")
-    other = CrossEncoderReranker(str(tmp_path / "other"), NO_STORE, device="cpu")
-    first = SparseRetriever(NO_STORE).rank(SEARCH, 12)
-    assert (other.rerank(SEARCH, first, 12).passages != reranker.rerank(SEARCH, first, 12).passages).any()
-    assert other.fingerprint != reranker.fingerprint
-
-
-def test_the_same_files_elsewhere_have_the_same_fingerprint(reranker, trained, tmp_path):
-    shutil.copytree(trained, tmp_path / "copy")
-    assert CrossEncoderReranker(str(tmp_path / "copy"), NO_STORE, device="cpu").fingerprint == reranker.fingerprint
-
-
-def test_the_batch_size_has_an_effect_on_an_accelerator_only(trained):
-    assert CrossEncoderReranker(str(trained), NO_STORE, device="cpu").without_effect == ("batch_size",)
-    here = CrossEncoderReranker(str(trained), NO_STORE, device="cpu")
-    object.__setattr__(here, "device", "cuda")
-    assert here.without_effect == ()
-
-
 def without_its_head(folder, trained):
     from transformers import BertModel
 
@@ -200,8 +155,3 @@ def test_a_model_that_cannot_be_used_is_an_error_of_one_line(trained, tmp_path, 
         reranker.scores(PAIRS[:1])
     assert "\n" not in str(error.value)
     assert "encoder.model" not in str(error.value)
-
-
-def test_a_device_that_is_not_there_is_refused_when_it_is_built(trained):
-    with pytest.raises(EncoderError, match=r"^reranker\.device: found 'nosuch', .*the CPU can: reranker\.device=cpu"):
-        CrossEncoderReranker(str(trained), NO_STORE, device="nosuch")

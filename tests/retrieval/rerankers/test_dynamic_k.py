@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from letters import LetterEncoder
 from scipy.special import softmax
 
 from ragsweep.core.errors import ConfigError
@@ -14,15 +13,9 @@ from ragsweep.retrieval import (
     NOTHING,
     ConfidenceCutoff,
     GapCutoff,
-    MmrReranker,
-    PipelineRetriever,
-    Ranking,
     Search,
-    SparseRetriever,
-    rank,
     ranked,
 )
-from ragsweep.store.stage_store import NO_STORE
 from ragsweep.testing import RerankerContract
 
 
@@ -86,25 +79,6 @@ def test_a_ranking_ends_at_its_largest_drop(queries, bounds, ratio):
     assert lengths(GapCutoff(*bounds, ratio), given) == expected
 
 
-@pytest.mark.parametrize(
-    ("cutoff", "length"),
-    [
-        (GapCutoff(), 2),
-        (GapCutoff(least=3), 5),
-        (GapCutoff(most=1), 1),
-        (GapCutoff(ratio=0.5), 2),
-        (GapCutoff(ratio=0.6), 6),
-    ],
-    ids=str,
-)
-def test_the_settings_of_the_gap_move_it(cutoff, length):
-    assert lengths(cutoff, ranking([[10, 9, 4, 3.5, 3, 0]])) == [length]
-
-
-def test_equal_scores_have_no_gap():
-    assert lengths(GapCutoff(), ranking([[1, 1, 1], [2, 2, 2]])) == [3, 3]
-
-
 def by_mass(scores, mass, temperature, least, most):
     scores = scores[:most]
     total = np.cumsum(softmax(np.array(scores) / temperature))
@@ -130,13 +104,6 @@ def test_a_ranking_ends_when_its_passages_have_the_mass(queries, bounds, mass, t
         assert length == ends[0] or on_the_edge
 
 
-@given(queries=SCORES, bounds=BOUNDS, low=st.floats(0, 1), high=st.floats(0, 1))
-def test_more_mass_keeps_more_passages(queries, bounds, low, high):
-    low, high = sorted((low, high))
-    fewer, more = (lengths(ConfidenceCutoff(*bounds, mass, 1.0), ranking(queries)) for mass in (low, high))
-    assert all(one <= other for one, other in zip(fewer, more, strict=True))
-
-
 @given(queries=SCORES, bounds=BOUNDS, depth=st.integers(1, 9))
 def test_a_query_keeps_the_least_as_far_as_it_has_them_and_no_more_than_the_depth(queries, bounds, depth):
     given = ranking(queries)
@@ -145,51 +112,7 @@ def test_a_query_keeps_the_least_as_far_as_it_has_them_and_no_more_than_the_dept
             assert min(bounds[0], len(scores), depth) <= length <= depth
 
 
-@pytest.mark.parametrize(
-    ("cutoff", "length"),
-    [
-        (ConfidenceCutoff(mass=0.6, temperature=1.0), 1),
-        (ConfidenceCutoff(mass=0.7, temperature=1.0), 2),
-        (ConfidenceCutoff(mass=0.6, temperature=2.0), 2),
-        (ConfidenceCutoff(mass=0.6, temperature=1.0, least=3), 3),
-        (ConfidenceCutoff(mass=1.0, temperature=1.0), 4),
-        (ConfidenceCutoff(mass=1.0, temperature=1.0, most=2), 2),
-    ],
-    ids=str,
-)
-def test_the_settings_of_the_confidence_move_it(cutoff, length):
-    assert lengths(cutoff, ranking([[3.0, 2.0, 1.0, 0.0]])) == [length]  # probabilities .644 .237 .087 .032
-
-
-def test_scores_of_any_size_have_probabilities():
-    assert lengths(ConfidenceCutoff(mass=0.9, temperature=1e-6), ranking([[1e30, 1e29], [-1e29, -1e30]])) == [1, 1]
-
-
 @pytest.mark.parametrize("cutoff", [GapCutoff, ConfidenceCutoff])
 def test_the_least_must_not_be_more_than_the_most(cutoff):
     with pytest.raises(ConfigError, match=r"^least: found 5, expected at most 4 \(most\)"):
         cutoff(least=5, most=4)
-
-
-def test_the_given_ranking_stays_as_it_is():
-    first = SparseRetriever(NO_STORE).rank(RerankerContract.search, 8)
-    before = first.passages.copy()
-    GapCutoff().rerank(RerankerContract.search, first, 5)
-    assert isinstance(first, Ranking)
-    np.testing.assert_array_equal(first.passages, before)
-
-
-@pytest.mark.parametrize("cutoff", [GapCutoff(most=6), ConfidenceCutoff(most=6, temperature=0.3)])
-@pytest.mark.parametrize("reranker", [None, MmrReranker(LetterEncoder(), NO_STORE, relevance=0.9)])
-def test_a_ranking_to_a_lower_depth_is_the_beginning_of_one_to_a_higher(cutoff, reranker):
-    passages = ["b a", "b c d e", "b b f g h", "b b b", "a b b i j", "c", "a c d", "b d d k", "b e e b"]
-    search = Search(tuple(passages), ("b", "a b", "c b d"))
-    pipeline = PipelineRetriever(SparseRetriever(NO_STORE), reranker=reranker, dynamic_k=cutoff)
-    whole = rank(pipeline, search, 9).passages
-    lengths = (whole != NOTHING).sum(axis=1)
-    assert len({*lengths.tolist()}) > 1
-    for depth in range(1, 9):
-        found = rank(pipeline, search, depth).passages
-        assert [row[row != NOTHING].tolist() for row in found] == [
-            row[: min(length, depth)].tolist() for row, length in zip(whole, lengths, strict=True)
-        ]

@@ -6,19 +6,14 @@ import numpy as np
 import pytest
 from letters import LetterEncoder
 
-from ragsweep.core.errors import ConfigError, EncoderError
-from ragsweep.core.timing import sample
+from ragsweep.core.errors import EncoderError
 from ragsweep.retrieval import (
     NOTHING,
     DenseRetriever,
     Encoder,
     EncoderReranker,
-    PipelineRetriever,
-    Ranking,
     SparseRetriever,
-    rank,
 )
-from ragsweep.store.stage_store import NO_STORE
 from ragsweep.testing import RerankerContract
 
 
@@ -39,18 +34,6 @@ def test_the_order_is_that_of_dense_retrieval_among_the_candidates(letters, stor
         assert reranked.scores[query, found].tolist() == dense.scores[query, among].tolist()
 
 
-def test_with_the_whole_corpus_as_candidates_it_is_dense_retrieval(letters, store, manual_search):
-    everything = len(manual_search.passages)
-    given = Ranking(
-        np.tile(np.arange(everything), (len(manual_search.queries), 1)),
-        np.zeros((len(manual_search.queries), everything)),
-    )
-    reranked = EncoderReranker(letters, store).rerank(manual_search, given, 10)
-    dense = DenseRetriever(letters, store).rank(manual_search, 10)
-    np.testing.assert_array_equal(reranked.passages, dense.passages)
-    np.testing.assert_array_equal(reranked.scores, dense.scores)
-
-
 def test_only_candidates_are_embedded_and_none_twice(letters, store, manual_search):
     first = SparseRetriever(store).rank(manual_search, 2)
     EncoderReranker(letters, store).rerank(manual_search, first, 2)
@@ -67,23 +50,6 @@ def test_passages_that_dense_retrieval_has_embedded_are_not_embedded_again(lette
     assert not set(letters.asked) & set(manual_search.passages)
 
 
-@pytest.mark.parametrize("candidates", [5, None])
-def test_the_candidates_are_the_first_passages_of_the_ranking(letters, store, manual_search, candidates):
-    pipeline = PipelineRetriever(
-        SparseRetriever(store), reranker=EncoderReranker(letters, store, candidates), candidates=candidates
-    )
-    first = SparseRetriever(store).rank(manual_search, candidates or len(manual_search.passages))
-    found = rank(pipeline, manual_search, len(manual_search.passages))
-    assert [set(row) for row in found.passages.tolist()] == [set(row) for row in first.passages.tolist()]
-
-
-def test_what_a_query_costs_is_timed_although_embeddings_are_kept(letters, store, manual_search):
-    first = SparseRetriever(store).rank(manual_search, 20)
-    cost = EncoderReranker(letters, store).rerank(manual_search, first, 5).latency_ms
-    assert cost.shape == sample(len(manual_search.queries)).shape
-    assert (cost > 0).all()
-
-
 class Shapeless(Encoder):
     fingerprint = "shapeless"
 
@@ -96,8 +62,3 @@ def test_an_encoder_whose_queries_and_passages_cannot_be_compared_is_refused(sto
     first = SparseRetriever(store).rank(manual_search, 20)
     with pytest.raises(EncoderError, match=r"Shapeless: embeds queries in 3 dimensions and passages in 4"):
         EncoderReranker(Shapeless(), store).rerank(manual_search, first, 5)
-
-
-def test_what_is_no_encoder_is_refused_when_it_is_built():
-    with pytest.raises(ConfigError, match=r"^encoder: builtins\.object does not inherit from ragsweep"):
-        EncoderReranker(object(), NO_STORE)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from letters import LetterEncoder
 
-from ragsweep.retrieval import NOTHING, EncoderReranker, MmrReranker, Search, SparseRetriever, minmax
+from ragsweep.retrieval import NOTHING, MmrReranker, SparseRetriever, minmax
 from ragsweep.retrieval.rerankers.mmr import mmr
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.testing import RerankerContract
@@ -90,32 +90,3 @@ def test_the_scores_are_those_of_the_definition(letters, store, manual_search, f
             to_query = queries[query] @ passages[passage] if similarity == "cosine" else of_ranking[passage]
             redundancy = max([-1.0, *(passages[passage] @ passages[other] for other in chosen[:rank])])
             assert scores[rank] == pytest.approx(0.6 * to_query - 0.4 * redundancy, abs=1e-6)
-
-
-@pytest.mark.usefixtures("long_work")
-def test_relevance_alone_is_the_order_of_the_encoder_or_of_the_ranking(letters, store, manual_search, first):
-    by_encoder = EncoderReranker(letters, store).rerank(manual_search, first, 20)
-    by_cosine = MmrReranker(letters, store, 1.0, "cosine").rerank(manual_search, first, 20)
-    np.testing.assert_array_equal(by_cosine.passages, by_encoder.passages)
-    np.testing.assert_array_equal(by_cosine.scores, by_encoder.scores)
-    by_ranking = MmrReranker(letters, store, 1.0, "ranking").rerank(manual_search, first, 20)
-    np.testing.assert_array_equal(by_ranking.passages, first.passages)
-
-
-def test_a_copy_of_the_best_passage_comes_late(letters, store):
-    search = Search(("iron tea daily", "iron tea daily", "zinc and iron"), ("iron tea daily",))
-    first = SparseRetriever(NO_STORE).rank(search, 3)
-    assert EncoderReranker(letters, store).rerank(search, first, 3).passages.tolist() == [[0, 1, 2]]
-    assert MmrReranker(letters, store, 0.3, "cosine").rerank(search, first, 3).passages.tolist() == [[0, 2, 1]]
-
-
-@pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize("changed", [{"relevance": 0.9}, {"similarity": "cosine"}])
-def test_every_setting_changes_the_ranking(letters, store, manual_search, first, changed):
-    default, other = (MmrReranker(letters, store, **each).rerank(manual_search, first, 20) for each in ({}, changed))
-    assert (default.passages != other.passages).any()
-
-
-def test_the_formula_names_the_weights(letters):
-    formula = MmrReranker(letters, NO_STORE, 0.7, "cosine").formula
-    assert formula.startswith("0.7 * cosine to the query - 0.3 * largest cosine to a passage before it")

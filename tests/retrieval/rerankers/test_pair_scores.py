@@ -70,14 +70,6 @@ def test_a_copy_of_a_passage_is_scored_once(store):
 
 
 @pytest.mark.usefixtures("long_work")
-def test_another_scorer_does_not_take_the_scores_of_this_one(store, manual_search, first):
-    pair_scores(manual_search, first, Shared(), store, "shared")
-    other = Shared()
-    pair_scores(manual_search, first, other, store, "other")
-    assert other.asked
-
-
-@pytest.mark.usefixtures("long_work")
 def test_a_process_that_ends_loses_a_piece_at_most(store, manual_search, first, monkeypatch):
     monkeypatch.setattr(module, "PAIRS_AT_ONCE", 16)
     ended, resumed, whole = Shared(fails_after=64), Shared(), Shared()
@@ -104,9 +96,3 @@ def test_a_score_that_is_no_number_is_refused_and_not_kept(store, manual_search,
     with pytest.raises(RetrieverError, match=r"^reranker: scores a pair nan, expected a number \(query: '"):
         pair_scores(manual_search, first, lambda pairs: np.full(len(pairs), np.nan), store, "nan")
     assert not list(Path(store.path).glob("pairs-*/*/scores.npy"))
-
-
-def test_queries_without_candidates_have_no_scores(store):
-    search = Search(("iron",), ("tea", "zinc"))
-    scores = pair_scores(search, Ranking(np.full((2, 1), NOTHING), np.full((2, 1), -np.inf)), Shared(), store, "shared")
-    assert scores.tolist() == [[-np.inf], [-np.inf]]

@@ -50,7 +50,7 @@ def convert() -> int:
     given = parser.parse_intermixed_args()
 
     from ragsweep.config.walk import Walk
-    from ragsweep.core.quoting import typed
+    from ragsweep.core.project import typed
     from ragsweep.datasets.formats import conversion
     from ragsweep.datasets.model.collection_checks import check
 

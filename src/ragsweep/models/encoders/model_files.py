@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -11,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal, get_args
 
 from ragsweep.core.digest import digest, digest_file
-from ragsweep.core.errors import EncoderError
+from ragsweep.core.errors import EncoderError, first_line
 from ragsweep.core.parsing import MalformedError, from_json, read_text
 from ragsweep.models.encoders.encoder import Similarity
 
@@ -97,19 +96,35 @@ def wordllama_file(name: str) -> Path:
     return file
 
 
-def _from_hub(model: str) -> Path:
-    """The hub's snapshot, from the local cache or else downloaded."""
+def hub_snapshot(model: str, **patterns: Any) -> Path:
+    """The folder of a model of the hub, from the local cache or else downloaded.
+
+    Args:
+        model: Its name.
+        patterns: `allow_patterns` or `ignore_patterns`: of files.
+
+    Raises:
+        EncoderError: The hub does not give it; says why.
+    """
     import huggingface_hub
 
-    for local in [True] if os.environ.get("HF_HUB_OFFLINE") else [True, False]:
-        with suppress(Exception):  # the hub's library raises many types of exceptions
-            return Path(
-                huggingface_hub.snapshot_download(model, local_files_only=local, ignore_patterns=UNUSED_FORMATS)
-            )
-    raise EncoderError(
-        f"{model!r} is neither a folder nor in the local cache, and the hub did not give it; where there is internet "
-        f"run 'hf download {model} --local-dir DIR', copy DIR here and name DIR instead"
-    )
+    reason = ""
+    for local in (True, False):
+        try:
+            return Path(huggingface_hub.snapshot_download(model, local_files_only=local, **patterns))
+        except Exception as error:  # the hub's library raises many types of exceptions
+            reason = first_line(error)
+    raise EncoderError(reason)
+
+
+def _from_hub(model: str) -> Path:
+    try:
+        return hub_snapshot(model, ignore_patterns=UNUSED_FORMATS)
+    except EncoderError as error:
+        raise EncoderError(
+            f"{model!r} is neither a folder nor in the local cache, and the hub did not give it; where there is "
+            f"internet run 'hf download {model} --local-dir DIR', copy DIR here and name DIR instead"
+        ) from error
 
 
 def _check(folder: Path, kind: str) -> None:

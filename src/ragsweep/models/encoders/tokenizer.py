@@ -21,6 +21,7 @@ from ragsweep.models.encoders.model_files import (
     TOKENIZER,
     WORDLLAMA,
     digest_of_file,
+    hub_snapshot,
     local_folder,
     naming,
     prompts_of,
@@ -109,22 +110,13 @@ def file_of(model: str) -> Path:
     if model == WORDLLAMA:
         return wordllama_file("tokenizers/l2_supercat_tokenizer_config.json")
     folder = local_folder(model)
-    if folder:
-        if (file := tokenizer_in(folder)) is None:
-            raise EncoderError(f"{model}: has no {TOKENIZER}")
-        return file
-    import huggingface_hub
-
-    reason = ""
-    for local in (True, False):  # never a file on its own: for that, the hub's library tries again for half a minute
-        try:
-            folder = Path(huggingface_hub.snapshot_download(model, local_files_only=local, allow_patterns="*.json"))
-            if file := tokenizer_in(folder):
-                return file
-            reason = "the hub does not have it"
-        except Exception as error:  # the hub's library raises many types of exceptions
-            reason = first_line(error)
-    raise EncoderError(f"{model}: its {TOKENIZER} cannot be found ({reason})")
+    try:
+        file = tokenizer_in(folder or hub_snapshot(model, allow_patterns="*.json"))
+    except EncoderError as error:
+        raise EncoderError(f"{model}: its {TOKENIZER} cannot be found ({error})") from error
+    if file is None:
+        raise EncoderError(f"{model}: has no {TOKENIZER}")
+    return file
 
 
 @cache

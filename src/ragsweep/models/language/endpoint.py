@@ -11,23 +11,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.util import find_spec
 from threading import Lock
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from ragsweep.core.environment import variable
 from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.limits import Address, Between, Header, HostedModel, KeyName
-from ragsweep.core.project import sweep_id
+from ragsweep.core.project import sweep_id, variable
 from ragsweep.core.terminal import counted, say_once
-from ragsweep.models.language.endpoint_access import (
-    ABOUT_KEYS,
-    Access,
-    about_keys,
-    access_of,
-    check_access,
-    repeats_part,
-    words_of,
-)
-from ragsweep.store.component import Component
+from ragsweep.models.language.endpoint_access import ABOUT_KEYS, Access, KeyedServer, repeats_part, words_of
 from ragsweep.store.stage_store import Store
 
 if TYPE_CHECKING:
@@ -44,20 +34,16 @@ _lock = Lock()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Endpoint(Component):
+class Endpoint(KeyedServer):
     """A model behind an OpenAI-compatible endpoint, such as OpenAI's own, vLLM or Ollama.
 
     The official client sends requests, and sends them again after 408, 409, 429, 500 and above, and broken connections.
 
     Attributes:
-        group: The group of the settings, for messages.
         model: The model's name at the endpoint.
         base_url: Address of the endpoint. None takes that in `OPENAI_BASE_URL`, or else OpenAI's. It must not contain a
             password or key.
-        api_key_env: Name of the variable that holds the key, in the environment or in `.env` of the project folder.
-            It is sent as `Authorization: Bearer`. None sends none.
-        headers: Further headers. With others, everything is asked for again.
-        headers_env: Names of the variables that hold further keys, by the header, such as `api-key`.
+        api_key_env, headers, headers_env: See `KeyedServer`.
         query: Parameters of the address, such as `api-version`, which Azure wants.
         extra_body: Further fields of every request, as the server has them.
         max_tokens_total: No further request is sent once this start of the program has paid for so many tokens, of
@@ -67,13 +53,9 @@ class Endpoint(Component):
         retries: How often a request is sent again after a failure that may pass.
     """
 
-    group: ClassVar[str]
-
     model: HostedModel
     base_url: Address | None = None
     api_key_env: KeyName | None = "OPENAI_API_KEY"
-    headers: Mapping[str, Header] = field(default_factory=dict)
-    headers_env: Mapping[str, KeyName] = field(default_factory=dict)
     query: Mapping[str, Header] = field(default_factory=dict)
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     max_tokens_total: Annotated[int, Between(1)] | None = None
@@ -109,11 +91,6 @@ class Endpoint(Component):
     def asked(self) -> dict[str, Any]:
         """What determines a response besides the fields of the request."""
         return {"url": self.url, "query": dict(self.query), "headers": dict(self.headers)}
-
-    @property
-    def access(self) -> Access:
-        """The headers of a request, and the keys in them. Raises `ModelError` if a variable is not set."""
-        return access_of(self.api_key_env, self.headers, self.headers_env, self.group)
 
     def has_kept(self, store: Store) -> bool:
         """Whether anything that the endpoint returned is kept."""
@@ -173,7 +150,7 @@ class Endpoint(Component):
             return f"{status} a redirect, which is not followed; set {self.group}.base_url to where it leads"
         if status not in ABOUT_KEYS:
             return f"{status} {said}".strip()
-        refused = f"{status} {about_keys(status, access, self.group)}"
+        refused = f"{status} {self.about_keys(status, access)}"
         return refused if not said or repeats_part(said, access) else f"{refused}: {said}"
 
     def _count(self, usage: Any, most_tokens: int) -> None:
@@ -188,9 +165,8 @@ class Endpoint(Component):
 
     def _check(self) -> None:
         """Refuse settings that hold a key, which every run would record, without repeating them."""
-        further = {"model": {"": self.model}, "query": self.query, "extra_body": self.extra_body}
-        keys: Any = {"api_key_env": self.api_key_env, "headers": self.headers, "headers_env": self.headers_env}
-        check_access(self.group, self.base_url, **keys, further=further)
+        sent = {"model": {"": self.model}, "query": self.query, "extra_body": self.extra_body}
+        self.check_access(self.base_url, "base_url", sent)
         if taken := [name for name in self.extra_body if name in self.own_fields]:
             own = f"{self.group}.{taken[0]}" if hasattr(self, taken[0]) else "this request"
             raise ConfigError(f"{self.group}.extra_body: {taken[0]} belongs to {own}")

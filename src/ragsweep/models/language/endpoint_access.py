@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
 from urllib.parse import urlsplit
 
-from ragsweep.core.environment import variable
 from ragsweep.core.errors import ConfigError, ModelError
+from ragsweep.core.limits import Header, KeyName
+from ragsweep.core.project import variable
 from ragsweep.core.terminal import one_line, shortened
+from ragsweep.store.component import Component
 
 ABOUT_KEYS = {401: "is not accepted", 403: "may not do this"}  # by status
 LONGEST_MESSAGE = 300  # characters of what a server says
@@ -51,61 +54,99 @@ class Access(NamedTuple):
     settings: tuple[str, ...]
 
 
-def check_access(
-    group: str,
-    address: str | None,
-    *,
-    api_key_env: str | None,
-    headers: Mapping[str, str],
-    headers_env: Mapping[str, str],
-    further: Mapping[str, Any],
-    setting: str = "base_url",
-) -> None:
-    """Refuse settings that cannot be sent, or that hold a key, which a run would record, without repeating it.
+@dataclass(frozen=True, kw_only=True)
+class KeyedServer(Component):
+    """Base of components that ask a server, which may want keys. No run records a key, and no error repeats one.
 
-    Args:
-        group: The group of these settings, for error messages.
-        address: The address; None for OpenAI's own.
-        api_key_env: Name of the variable that holds the key.
-        headers: Further headers.
-        headers_env: The names of the variables that hold further ones.
-        further: Further settings that are sent: a mapping, or None, each.
-        setting: That of the address.
-
-    Raises:
-        ConfigError: The address has a user, a password or parameters, or is not an address; the name of a variable
-            could be a key; a header cannot be sent; a setting has a key, or what may be one; or the file `.env` cannot
-            be read.
+    Attributes:
+        group: The group of the settings, for messages.
+        api_key_env: Name of the variable that holds the key, in the environment or in `.env` of the project folder.
+            It is sent as `Authorization: Bearer`. None sends none.
+        headers: Further headers. With others, everything is asked for again.
+        headers_env: Names of the variables that hold further headers, by the header, such as `api-key`.
     """
-    variables = {"api_key_env": api_key_env} if api_key_env else {}
-    variables |= {f"headers_env.{name}": value for name, value in headers_env.items()}
-    for named, name in variables.items():
-        if not re.fullmatch("[A-Z][A-Z0-9_]*", name) or not ("_" in name or variable(name)):
+
+    group: ClassVar[str]
+
+    api_key_env: KeyName | None = None
+    headers: Mapping[str, Header] = field(default_factory=dict)
+    headers_env: Mapping[str, KeyName] = field(default_factory=dict)
+
+    @property
+    def access(self) -> Access:
+        """The headers of a request, and the keys in them.
+
+        Raises:
+            ConfigError: The file `.env` cannot be read.
+            ModelError: A variable is not set, or holds what cannot be sent. The error does not repeat it.
+        """
+        headers, secrets, settings = dict(self.headers), list[str](), {}
+        if self.api_key_env is not None:
+            setting = f"{self.group}.api_key_env"
+            key = _value(self.api_key_env, setting, "[!-~]+", f"{setting}=null sends no key")
+            headers = {"Authorization": f"Bearer {key}", **headers}
+            secrets.append(key)
+            settings["authorization"] = f"{self.api_key_env} ({setting})"
+        for name, variable_name in self.headers_env.items():
+            setting = f"{self.group}.headers_env.{name}"
+            value = _value(variable_name, setting, "[ -~]+", f"without {setting} none is sent")
+            headers = {other: text for other, text in headers.items() if other.lower() != name.lower()} | {name: value}
+            secrets += _parts(value)
+            settings[name.lower()] = f"{variable_name} ({setting})"
+        return Access(headers, tuple(secrets), tuple(settings.values()))
+
+    def check_access(self, address: str | None, setting: str, sent: Mapping[str, Any]) -> None:
+        """Refuse settings that cannot be sent, or that hold a key, which a run would record, without repeating it.
+
+        Args:
+            address: The address; None for the usual one.
+            setting: That of the address.
+            sent: Further settings that are sent: a mapping, or None, each.
+
+        Raises:
+            ConfigError: The address has a user, a password or parameters, or is not an address; the name of a variable
+                could be a key; a header cannot be sent; a setting has a key, or what may be one; or the file `.env`
+                cannot be read.
+        """
+        variables = {"api_key_env": self.api_key_env} if self.api_key_env else {}
+        variables |= {f"headers_env.{name}": value for name, value in self.headers_env.items()}
+        for part, name in variables.items():
+            if not re.fullmatch("[A-Z][A-Z0-9_]*", name) or not ("_" in name or variable(name)):
+                raise ConfigError(
+                    f"{self.group}.{part}: expected the name of an environment variable, such as OPENAI_API_KEY, and a "
+                    "name without _ only if it is set; the key itself must not be in the configuration, which every "
+                    "run records"
+                )
+        if not (address is None or _is_plain_address(address)):
             raise ConfigError(
-                f"{group}.{named}: expected the name of an environment variable, such as OPENAI_API_KEY, and a name "
-                "without _ only if it is set; the key itself must not be in the configuration, which every run records"
+                f"{self.group}.{setting}: expected an address such as http://127.0.0.1:8000/v1, without user, password "
+                "and parameters, which would be recorded; the key belongs in an environment variable, and is sent as a "
+                "header"
             )
-    if not (address is None or _is_plain_address(address)):
-        raise ConfigError(
-            f"{group}.{setting}: expected an address such as http://127.0.0.1:8000/v1, without user, password and "
-            "parameters, which would be recorded; the key belongs in an environment variable, and is sent as a header"
-        )
-    for named, value in {setting: {"": address or ""}, "headers": headers, **further}.items():
-        text = "\n".join(texts_in(value))
-        for name in variables.values():
-            if hidden(text, *_parts(variable(name))) != text:
-                raise ConfigError(f"{group}.{named}: contains the key in {name}, which would be recorded")
-        if secret := likely_key(value):
-            raise ConfigError(
-                f"{group}.{named}: {secret} may be a key, and every run records it; send keys as headers, by "
-                "headers_env, which names the environment variables that hold them"
-            )
-    for named, values in {"headers": headers, "headers_env": headers_env}.items():
-        for name, value in values.items():
-            if not HEADER.fullmatch(name) or name.lower() in OWN_HEADERS:
-                raise ConfigError(f"{group}.{named}: {name!r} is not the name of a header that can be set")
-            if not re.fullmatch(r"[!-~]([ -~]*[!-~])?", value):
-                raise ConfigError(f"{group}.{named}.{name}: contains a character that no header has")
+        for part, value in {setting: {"": address or ""}, "headers": self.headers, **sent}.items():
+            text = "\n".join(texts_in(value))
+            for name in variables.values():
+                if hidden(text, *_parts(variable(name))) != text:
+                    raise ConfigError(f"{self.group}.{part}: contains the key in {name}, which would be recorded")
+            if secret := likely_key(value):
+                raise ConfigError(
+                    f"{self.group}.{part}: {secret} may be a key, and every run records it; send keys as headers, by "
+                    "headers_env, which names the environment variables that hold them"
+                )
+        for part, values in {"headers": self.headers, "headers_env": self.headers_env}.items():
+            for name, value in values.items():
+                if not HEADER.fullmatch(name) or name.lower() in OWN_HEADERS:
+                    raise ConfigError(f"{self.group}.{part}: {name!r} is not the name of a header that can be set")
+                if not re.fullmatch(r"[!-~]([ -~]*[!-~])?", value):
+                    raise ConfigError(f"{self.group}.{part}.{name}: contains a character that no header has")
+
+    def about_keys(self, status: int, access: Access) -> str:
+        """What a status of `ABOUT_KEYS` means: which key a server refuses, or that none was sent."""
+        if not access.settings:
+            settings = f"{self.group}.api_key_env or {self.group}.headers_env"
+            return f"no key was sent; set {settings} to the variable that holds it"
+        keys = "the key in the variable" if len(access.settings) == 1 else "a key in one of the variables"
+        return f"{keys} {', '.join(access.settings)} {ABOUT_KEYS[status]}"
 
 
 def _is_plain_address(address: str) -> bool:
@@ -115,45 +156,6 @@ def _is_plain_address(address: str) -> bool:
     except ValueError:  # of a port that is not a number, and may be a password
         return False
     return is_known and address.isprintable() and not re.search(r"[@?#;=&%\s]", address)
-
-
-def access_of(
-    api_key_env: str | None, headers: Mapping[str, str], headers_env: Mapping[str, str], group: str
-) -> Access:
-    """The headers of a request, with the keys in variables of the environment, or of `.env` in the project folder.
-
-    Args:
-        api_key_env: Name of the variable whose key is sent as `Authorization: Bearer`; None sends none.
-        headers: Further headers.
-        headers_env: The names of the variables that hold further ones.
-        group: The group of these settings, for error messages.
-
-    Raises:
-        ConfigError: The file `.env` cannot be read.
-        ModelError: A variable is not set, or holds what cannot be sent. The error does not repeat it.
-    """
-    found, secrets, settings = dict(headers), list[str](), {}
-    if api_key_env is not None:
-        setting = f"{group}.api_key_env"
-        key = _value(api_key_env, setting, "[!-~]+", f"{setting}=null sends no key")
-        found = {"Authorization": f"Bearer {key}", **found}
-        secrets.append(key)
-        settings["authorization"] = f"{api_key_env} ({setting})"
-    for name, named in headers_env.items():
-        setting = f"{group}.headers_env.{name}"
-        value = _value(named, setting, "[ -~]+", f"without {setting} none is sent")
-        found = {other: each for other, each in found.items() if other.lower() != name.lower()} | {name: value}
-        secrets += _parts(value)
-        settings[name.lower()] = f"{named} ({setting})"
-    return Access(found, tuple(secrets), tuple(settings.values()))
-
-
-def about_keys(status: int, access: Access, group: str) -> str:
-    """What a status of `ABOUT_KEYS` means: which key a server refuses, or that none was sent."""
-    if not access.settings:
-        return f"no key was sent; set {group}.api_key_env or {group}.headers_env to the variable that holds it"
-    keys = "the key in the variable" if len(access.settings) == 1 else "a key in one of the variables"
-    return f"{keys} {', '.join(access.settings)} {ABOUT_KEYS[status]}"
 
 
 def words_of(error: Any, access: Access) -> str:

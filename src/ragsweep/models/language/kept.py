@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ModelError
-from ragsweep.core.parsing import MalformedError, from_json
+from ragsweep.core.parsing import from_json
 from ragsweep.store.stage_store import Store
 
 FILE = "answers.sqlite"  # beside what the store may delete to make room
@@ -60,7 +60,8 @@ class KeptResponses:
     def get(self, key: object, ask: Callable[[], Reply]) -> Reply:
         """The kept response, or else the one that `ask` returns, which is on the disk before it is returned.
 
-        A response that is not worth keeping is not kept. Threads that need the same response ask for it once.
+        A response that is not worth keeping is not kept. Threads that need the same response ask for it once. If
+        another process has asked at the same time, the response that was kept first counts.
 
         Args:
             key: JSON-like value with everything that determines the response.
@@ -73,58 +74,56 @@ class KeptResponses:
             return cast("Reply", self._response(_as_text(ask())))
         name = digest(key)
         with _lock_of(str(self.path), name):
-            with self._opened() as connection:
-                kept: Reply | None = self._read(connection, name)
-            if kept is not None:
-                return kept
-            text = _as_text(ask())
-            response: Reply = self._response(text)
-            if not is_worth_keeping(response):
-                return response
-            with self._opened() as connection:
-                connection.execute("BEGIN IMMEDIATE")
-                kept = self._read(connection, name)  # another process may have asked at the same time
-                if kept is None:
-                    row = (name, json.dumps(key), text, digest(text))
-                    connection.execute("INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?)", row)
-            return response if kept is None else cast("Reply", kept)
+            kept = self._kept(name)
+            if kept is None:
+                text = _as_text(ask())
+                kept = self._response(text)
+                if is_worth_keeping(kept):
+                    kept = self._kept(name, (name, json.dumps(key), text, digest(text)))
+            return cast("Reply", kept)
 
     def find(self, key: object) -> Any:
         """The kept response; None if `get` would ask for it. Raises `ModelError` as `get` does."""
-        if not self.enabled or not Path(self.path).exists():
-            return None
-        with self._opened() as connection:
-            return self._read(connection, digest(key))
+        return self._kept(digest(key)) if self._has_file else None
 
     def has_any(self, *fields: Mapping[str, str]) -> bool:
         """Whether a request with all of these fields has a response."""
-        if not self.enabled or not Path(self.path).exists():
-            return False
         condition = " AND ".join(["instr(request, ?)"] * len(fields))
-        parts = [json.dumps(each)[1:-1] for each in fields]
+        parts = [json.dumps(field)[1:-1] for field in fields]
+        if not self._has_file:
+            return False
         with self._opened() as connection:
             query = f"SELECT 1 FROM responses WHERE {condition} LIMIT 1"
             return connection.execute(query, parts).fetchone() is not None
 
-    def _read(self, connection: sqlite3.Connection, name: str) -> Any:
-        """The response in a row; None if there is none or it is damaged."""
-        query = "SELECT substr(response, 1, ?), checksum FROM responses WHERE key = ?"
-        row = connection.execute(query, (LONGEST_RESPONSE, name)).fetchone()
-        if row is None:
-            return None
-        text, checksum = row
-        try:
-            if not isinstance(text, str) or digest(text) != checksum:
-                raise MalformedError("not what was written")
-            from_json(text)
-            response = self._response(text)
-            if not is_worth_keeping(response):
-                raise MalformedError("no response")
-        except ValueError as error:
-            flaw = error if isinstance(error, MalformedError) else "no response"
-            warnings.warn(f"{self.path}: a kept response is damaged ({flaw}): asking again", stacklevel=2)
-            return None
+    @property
+    def _has_file(self) -> bool:
+        return self.enabled and Path(self.path).exists()
+
+    def _kept(self, name: str, row: Sequence[str] = ()) -> Any:
+        """The response to a key; None if there is none or it is damaged. Then `row` is kept, if it is given."""
+        with self._opened() as connection:
+            if row:
+                connection.execute("BEGIN IMMEDIATE")
+            query = "SELECT substr(response, 1, ?), checksum FROM responses WHERE key = ?"
+            kept = connection.execute(query, (LONGEST_RESPONSE, name)).fetchone()
+            response = self._read(*kept) if kept else None
+            if response is None and row:
+                connection.execute("INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?)", row)
+                response = self._response(row[2])
         return response
+
+    def _read(self, text: object, checksum: object) -> Any:
+        try:
+            if isinstance(text, str) and digest(text) == checksum:
+                from_json(text)
+                response = self._response(text)
+                if is_worth_keeping(response):
+                    return response
+        except ValueError:
+            pass
+        warnings.warn(f"{self.path}: a kept response is damaged: asking again", stacklevel=2)
+        return None
 
     def _response(self, text: str) -> Any:
         """A response as the next process will read it. Raises `ValueError` if the text is none."""

@@ -62,6 +62,16 @@ class Completion(NamedTuple):
         """Whether asking again would be a waste."""
         return self.cause in (None, Cause.REFUSED) or self.text.strip() != ""
 
+    def with_costs_of(self, *asked: Completion) -> Completion:
+        """The same text and cause, with what all of these cost together."""
+        tokens_in, tokens_out = [each.tokens_in for each in asked], [each.tokens_out for each in asked]
+        return self._replace(
+            tokens_in=None if None in tokens_in else sum(filter(None, tokens_in)),
+            tokens_out=None if None in tokens_out else sum(filter(None, tokens_out)),
+            time_ms=sum(each.time_ms for each in asked),
+            machines=put_together([each.machines for each in asked]),
+        )
+
 
 class OptionScores(NamedTuple):
     """How likely a model finds each of several continuations of a prompt.
@@ -250,8 +260,9 @@ class Conversation:
         second = self._asked(messages, form)
         prompt = "\n\n".join(f"{message.role}: {message.content}" for message in messages)
         self.asked_again.append(Exchange(prompt, second.text))
-        used = second._replace(text=_checked(second.text, form)[0])
-        return self._noted(_together(first, second, first if second.cause and first.text.strip() else used))
+        is_lost = second.cause is not None and first.text.strip()
+        used = first if is_lost else second._replace(text=_checked(second.text, form)[0])
+        return self._noted(used.with_costs_of(first, second))
 
     def option_scores(self, messages: Sequence[Message], continuations: Sequence[str]) -> OptionScores | None:
         """How likely each continuation of the chat is; None if the model does not tell."""
@@ -298,17 +309,3 @@ def _checked(text: str, form: Form) -> tuple[str, str | None]:
         first = error.errors(include_url=False, include_input=False)[0]
         field_name = ".".join(map(str, first["loc"]))
         return text, f"{field_name}: {first['msg']}" if field_name else first["msg"]
-
-
-def _together(first: Completion, second: Completion, used: Completion) -> Completion:
-    """What both cost, with the text that is used."""
-    return used._replace(
-        tokens_in=_sum(first.tokens_in, second.tokens_in),
-        tokens_out=_sum(first.tokens_out, second.tokens_out),
-        time_ms=first.time_ms + second.time_ms,
-        machines=put_together([first.machines, second.machines]),
-    )
-
-
-def _sum(first: int | None, second: int | None) -> int | None:
-    return None if first is None or second is None else first + second

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
@@ -17,7 +17,7 @@ from ragsweep.models.encoders.encoder import Embeddings, Encoder
 from ragsweep.retrieval.indexes.exact import canonical_scores
 from ragsweep.retrieval.kinds import Reranker
 from ragsweep.retrieval.normalising import minmax
-from ragsweep.retrieval.ranking import Ranking, Search
+from ragsweep.retrieval.ranking import Ranking, Search, TextsRead
 from ragsweep.retrieval.ranking_checks import expect_encoder
 from ragsweep.retrieval.rerankers.encoder_reranker import embed_candidates
 from ragsweep.store.stage_store import Store
@@ -59,6 +59,10 @@ class MmrReranker(Reranker):
         similarity = "cosine to the query" if self.similarity == "cosine" else "min-max of the ranking's score"
         weights = f"{self.relevance:g} * {similarity} - {1 - self.relevance:g} *"
         return f"{weights} largest cosine to a passage before it (maximal marginal relevance)"
+
+    def texts_of_parts(self, texts: TextsRead) -> Iterator[tuple[object, TextsRead]]:
+        """The encoder gets the passages, and the queries only for their cosine."""
+        yield self.encoder, texts if self.similarity == "cosine" else texts._replace(queries=texts.queries[:0])
 
     def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
         """The passages of a ranking in the order in which they are chosen, at most `depth` of them."""

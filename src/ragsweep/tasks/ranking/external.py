@@ -20,7 +20,7 @@ from ragsweep.core.project import CONF
 from ragsweep.core.terminal import counted, some_of
 from ragsweep.core.trec_files import trec_eval_order
 from ragsweep.datasets import Qrels
-from ragsweep.datasets.model.left_out import LeaveOut
+from ragsweep.datasets.formats.beir import LeaveOut
 from ragsweep.tasks.ranking.coverage import BUT_GRADED
 from ragsweep.tasks.ranking.incomplete_judgments import HEADING, facts_of, section
 from ragsweep.tasks.ranking.judging import Collapse, judge
@@ -67,9 +67,12 @@ class RankingEvaluation:
     @property
     def summary(self) -> pd.DataFrame:
         """A row per metric: its mean at k, and the bounds of its 95 % bootstrap interval; NaN of a single query."""
-        ends = (self.evaluation.ci_low, self.evaluation.ci_high) if len(self.query_ids) > 1 else (np.nan, np.nan)
-        columns = dict(zip(("mean", "ci_low", "ci_high"), (list(self.means.values()), *ends), strict=True))
-        return pd.DataFrame(columns, index=pd.Index(self.evaluation.names, name="metric"))
+        known = len(self.query_ids) > 1
+        rows = [
+            (score.value, *((score.low, score.high) if known else (np.nan,) * 2)) for score in self.evaluation.scores
+        ]
+        index = pd.Index(self.evaluation.names, name="metric")
+        return pd.DataFrame(rows, index=index, columns=["mean", "ci_low", "ci_high"])
 
     @property
     def per_query(self) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from ragsweep.statistics.intervals import Array, confidence_intervals
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.metrics import PerQuery
-from ragsweep.tasks.task import Score
+from ragsweep.tasks.task import Score, mean_scores
 
 RankingMetric = Callable[[Judged, int], PerQuery]
 
@@ -29,13 +30,11 @@ class Evaluation:
         k: The cutoff of the run; with `ranks`, the largest of these.
         metrics: Descriptions of the metrics, shape [metrics].
         values: Shape [metrics, cutoffs, queries]. Cutoff c is at index c - 1.
-        ci_low: Lower bound of the 95 % interval of each mean at k, shape [metrics].
-        ci_high: Upper bound, shape [metrics].
         query_types: Type of each query or None, shape [queries].
         judged: The judged rankings that were measured.
+        groups: The groups of the queries.
         resamples: Bootstrap resamples of all intervals.
         seed: Seed of the bootstrap.
-        groups: The groups of the queries; None if each is alone.
         ranks: The cutoff of each query, shape [queries]; None if it is k for all.
         places: How many places of its judged ranking a query's cutoff has, shape [queries], where what is returned can
             hold several units; None if as many as the cutoff.
@@ -44,13 +43,11 @@ class Evaluation:
     k: int
     metrics: tuple[Metric, ...]
     values: Array
-    ci_low: Array
-    ci_high: Array
     query_types: tuple[str | None, ...]
     judged: Judged
+    groups: Groups
     resamples: int
     seed: int
-    groups: Groups | None = None
     ranks: Indices | None = None
     places: Indices | None = None
 
@@ -75,12 +72,11 @@ class Evaluation:
         """The mean over queries of each metric at the cutoff."""
         return dict(zip(self.names, self.per_query.mean(axis=1).tolist(), strict=True))
 
-    @property
-    def scores(self) -> list[Score]:
-        """The metrics at the cutoff, with their intervals."""
-        values, bounds = self.per_query, (self.ci_low.tolist(), self.ci_high.tolist())
-        columns = zip(self.metrics, self.means.values(), *bounds, values, strict=True)
-        return [Score(metric, mean, low, high, row) for metric, mean, low, high, row in columns]
+    @cached_property
+    def scores(self) -> tuple[Score, ...]:
+        """The metrics at the cutoff, with their 95 % intervals."""
+        values, groups = self.per_query, self.groups
+        return mean_scores(self.metrics, values, groups=groups, resamples=self.resamples, seed=self.seed)
 
     @property
     def curves(self) -> Array:
@@ -107,7 +103,6 @@ def evaluate(
     query_ids: tuple[str, ...] = (),
     *,
     groups: Groups | None = None,
-    ranks: Indices | None = None,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Evaluation:
@@ -120,46 +115,30 @@ def evaluate(
         query_types: Type of each judged query, shape [queries].
         query_ids: Id of each judged query for error messages, shape [queries]. By default their positions.
         groups: Those of the judged queries; by default, each is alone.
-        ranks: The cutoff of each query, at most k, if it is not k for all.
         resamples: Number of bootstrap resamples.
         seed: Seed of the bootstrap.
 
     Raises:
         ConfigError: A metric did not return one finite number per query.
     """
-    cutoffs = range(1, max(CURVE, k) + 1)
     names = query_ids or tuple(str(query) for query in judged.queries)
-    values = np.array(
-        [
-            [checked_values(metric(judged, cutoff), names, name, cutoff) for cutoff in cutoffs]
-            for name, metric in metrics.items()
-        ]
-    )
-    return with_intervals(
-        values, judged, metrics, k, query_types, groups=groups, ranks=ranks, resamples=resamples, seed=seed
-    )
+    values = np.stack([values_at(judged, metrics, cutoff, names) for cutoff in range(1, max(CURVE, k) + 1)], axis=1)
+    groups = groups or Groups.none(len(judged.queries))
+    return Evaluation(k, described(metrics), values, query_types, judged, groups, resamples, seed)
 
 
-def with_intervals(
-    values: Array,
-    judged: Judged,
-    metrics: Mapping[str, RankingMetric],
-    k: int,
-    query_types: tuple[str | None, ...],
-    *,
-    groups: Groups | None,
-    ranks: Indices | None,
-    resamples: int,
-    seed: int,
-    places: Indices | None = None,
-) -> Evaluation:
-    """The values of all metrics, shape [metrics, cutoffs, queries], with the intervals of their means at the cutoff.
+def described(metrics: Mapping[str, RankingMetric]) -> tuple[Metric, ...]:
+    """The descriptions of metrics."""
+    return tuple(metric_of(name, function) for name, function in metrics.items())
 
-    Other arguments as of `evaluate` and `Evaluation`.
+
+def values_at(judged: Judged, metrics: Mapping[str, RankingMetric], cutoff: int, query_ids: tuple[str, ...]) -> Array:
+    """The value of each metric at a cutoff, shape [metrics, queries].
+
+    Raises:
+        ConfigError: A metric did not return one finite number per query.
     """
-    low, high = confidence_intervals(at_cutoff(values, k, ranks), groups=groups, resamples=resamples, seed=seed)
-    about = tuple(metric_of(name, function) for name, function in metrics.items())
-    return Evaluation(k, about, values, low, high, query_types, judged, resamples, seed, groups, ranks, places)
+    return np.array([checked_values(of(judged, cutoff), query_ids, name, cutoff) for name, of in metrics.items()])
 
 
 def at_cutoff(values: Array, k: int, ranks: Indices | None) -> Array:

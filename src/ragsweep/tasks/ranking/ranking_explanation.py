@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -160,17 +160,17 @@ class Explanation:
         yield from ["", *self._metrics(), ""]
         if trace.stages:
             yield from [*aligned([["stage", ""], *map(list, trace.stages.items())], left=(0, 1)), ""]
+        scores = []
         if self.parts:
-            yield f"score: {trace.formula or 'computed from the scores below'}"
-            yield f"norm:  {trace.normalisation.means}"
+            formula = trace.formula or "computed from the scores below"
+            scores += [f"score: {formula}", f"norm:  {trace.normalisation.means}"]
         if trace.words:
-            yield f"words: what each word of the query adds to the {' '.join([trace.words.stage, 'score']).strip()}"
-        if self.parts or trace.words:
-            yield ""
+            scores.append(f"words: what each word of the query adds to the {f'{trace.words.stage} score'.strip()}")
+        yield from [*scores, ""] if scores else []
         ranked, within = list(self._ranked()), int(self.shown.evaluation.within[self._row])
+        judged = self.shown.evaluation.judged.units[self._row]
         missed = [line for line in ranked[within:] if line.judgment == "relevant"]
-        absent = [unit for unit in self.grades if unit not in self.shown.evaluation.judged.units[self._row]]
-        missed += [self._absent(unit) for unit in absent]
+        missed += [self._absent(unit) for unit in self.grades if unit not in judged]
         yield from ranking_text(ranked[:within], missed, self.shown.evaluation.k, unit, width)
 
     @cached_property
@@ -210,15 +210,16 @@ class Explanation:
 
     def _metrics(self) -> Iterator[str]:
         """The recorded metrics, and the metrics computed here if they differ."""
-        names = self.shown.evaluation.names
+        names, k = self.shown.evaluation.names, self.record.params.get("k")
         here = self.measured.iloc[self._row].to_dict()
         of_query = self.record.per_query[self.record.per_query["query_id"] == here["query_id"]].to_dict("records")
         was = of_query[0] if of_query else {}  # the query may have been added since
         differ = [name for name in ("query", *names, "retrieved", "relevant") if was.get(name) != here[name]]
-        rows = [["", *names], [f"recorded, k={self.record.params.get('k')}", *_values(was, names)]]
-        if differ:
-            rows.append([f"here, k={self.shown.evaluation.k}", *_values(here, names)])
-        yield from aligned(rows)
+        rows = {f"recorded, k={k}": was} | ({f"here, k={self.shown.evaluation.k}": here} if differ else {})
+        values = (
+            [title, *(f"{row[name]:.4f}" if name in row else "-" for name in names)] for title, row in rows.items()
+        )
+        yield from aligned([["", *names], *values])
         if differ:
             yield f"not as recorded: {', '.join(differ)}; reproducing the run says what has changed"
 
@@ -289,11 +290,6 @@ class Explanation:
         """A unit's name, without the document if there is only one document."""
         name, (source, *others) = self._judged.units[unit], {passage.source for passage in self.dataset.passages}
         return one_line(name if others else name.removeprefix(f"{source}#"))
-
-
-def _values(row: Mapping[Hashable, Any], names: Sequence[str]) -> list[str]:
-    """The metrics of a row of the table of queries."""
-    return [f"{row[name]:.4f}" if name in row else "-" for name in names]
 
 
 def _folded(text: str) -> str:

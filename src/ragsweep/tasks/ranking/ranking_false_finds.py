@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices
@@ -13,6 +15,7 @@ from ragsweep.tasks.false_finds import NONE_MARKED, FalseFinds, Kind
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.coverage import unanswerable
 from ragsweep.tasks.ranking.judging import Judged
+from ragsweep.tasks.run_check import Checked
 from ragsweep.tasks.search import search_of
 
 PASSAGES = Kind(
@@ -35,10 +38,16 @@ def asked_unanswerable(retriever: Retriever, items: Dataset) -> tuple[Indices, s
     return rows[:0], f"no question marked answerable: false (of {len(rows):,}) was asked, as far as {who} tells"
 
 
-def unknown_of(retriever: Retriever, items: Dataset) -> dict[str, str]:
+def not_measured(retriever: Retriever, items: Dataset) -> dict[str, str]:
     """The metrics of such queries that are not measured although the dataset has some, each with the reason."""
     rows, why = asked_unanswerable(retriever, items)
-    return {} if len(rows) or why == NONE_MARKED else {each.name: why for each in PASSAGES.metrics}
+    return {} if len(rows) or why == NONE_MARKED else {metric.name: why for metric in PASSAGES.metrics}
+
+
+def said_of(missing: Mapping[str, str]) -> Checked:
+    """What a report says of metrics that are not measured, each with the reason."""
+    sentences = [f"{PASSAGES.rate.title} is not measured: {why}." for why in dict.fromkeys(missing.values())]
+    return Checked(sections={PASSAGES.heading: sentences} if sentences else {})
 
 
 def false_finds_of(

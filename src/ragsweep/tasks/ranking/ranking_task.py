@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -18,7 +18,7 @@ from ragsweep.retrieval.ingest.ingest import dataset_of
 from ragsweep.retrieval.kinds import Expander, Method, Retriever
 from ragsweep.retrieval.returned_units.units import ReturnedUnit
 from ragsweep.store.stage_store import Store
-from ragsweep.tasks.false_finds import HEADING, FalseFinds, draw
+from ragsweep.tasks.false_finds import FalseFinds
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking import incomplete_judgments as incomplete
 from ragsweep.tasks.ranking import nothing_found
@@ -33,13 +33,13 @@ from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.routing import Routed, check_routing, routed
-from ragsweep.tasks.ranking.shown import Measuring, Shown, check_returns, depth_for, judged_ranking
+from ragsweep.tasks.ranking.shown import Measuring, Shown, check_returns, depth_for
 from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unread_texts import unread_texts
 from ragsweep.tasks.run_check import Checked
 from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_ingest, in_stages, search_of
 from ragsweep.tasks.systems.own_passages import Returned, needs_nothing, returned
-from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record, Score, Task
+from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record, Task
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class RankingTask(Task):
         with noting() as noted:
             ranking = self.rank(items)
         queries = measured_queries(items)
-        nothing_found.check_found(self.ranker, search_of(items), items, ranking, queries, may_remove=True)
+        nothing_found.check_found(self.ranker, search_of(items), ranking, queries, may_remove=True)
         measured = self.measured(items, ranking, self.shown(items, ranking))
         return costs.with_note(measured, noted, self.retriever)
 
@@ -199,7 +199,7 @@ class RankingTask(Task):
         free, judged = ranking, evaluation.judged
         if self.reranker is None and self.retriever.score_threshold is not None:
             free = replace(self, retriever=self.retriever.without_threshold()).rank(items)
-            judged = judged_ranking(items, free, self.evaluation, self.k)
+            judged = self.evaluation.judged(items, free, self.k)
         return finds.false_finds_of(
             items, rows, self.k, given=ranking, judged=evaluation.judged, free=free, free_judged=judged
         )
@@ -251,39 +251,26 @@ class RankingTask(Task):
 
     def measured(self, items: Dataset, ranking: Ranking, shown: Shown) -> Measurement:
         """Everything that is recorded of a ranking."""
-        evaluation = shown.evaluation
-        false_finds, unknown = self._false_finds(items, ranking, evaluation), finds.unknown_of(self.retriever, items)
-        of_false_finds = false_finds.scores(self.evaluation.resamples, self.seed) if false_finds else []
-        of_threshold = (draw, false_finds) if false_finds else ()
-        texts = self.ranker.details(search_of(items))
-        lacking = incomplete.recorded(evaluation, items)
-        on_some = [
-            tables.on_answerable(evaluation, items),
-            _found_nothing(false_finds, of_false_finds, unknown),
-            lacking,
-        ]
-        circumstances = self._circumstances(items, ranking, shown)
+        evaluation, counter = shown.evaluation, (self.tokenizer, self.store)
+        lacking, circumstances = incomplete.recorded(evaluation, items), self._circumstances(items, ranking, shown)
         ends_at = next((checked.facts["ends_at"] for checked in circumstances if "ends_at" in checked.facts), None)
         asked = f", {items.left_out.of_all(len(evaluation.judged.queries), 'query')}" if items.left_out.number else ""
+        texts = self.ranker.details(search_of(items))
+        details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
+        returned = {"returned": (shown.characters, self.tokenizer)} if shown.characters else {}
         measurement = Measurement(
             items=tables.queries(evaluation, shown.items),
-            scores=[*evaluation.scores, *of_false_finds],
-            details={"retrieved": tables.retrieved(evaluation, shown.items)}
-            | {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()},
+            scores=evaluation.scores,
+            details={"retrieved": tables.retrieved(evaluation, shown.items), **details},
             curves=costs.curves(evaluation, shown.tokens),
             measures=[
                 *costs.measures(ranking, shown.context, items, self.evaluation.relevance_level, lacking.facts),
-                *costs.indexed(items, (self.tokenizer, self.store)),
+                *costs.indexed(items, counter),
             ],
             cutoff=self.cutoff,
-            facts={
-                **tables.facts(evaluation, items),
-                **({"returned": (shown.characters, self.tokenizer)} if shown.characters else {}),
-            },
-            not_measured=unknown,
-            summary=next((said for checked in on_some for said in checked.sections.values()), ()),
+            facts={**tables.facts(evaluation, items), **returned},
+            not_measured=finds.not_measured(self.retriever, items),
             method=self._method,
-            tables={f"{finds.PASSAGES.files}.csv": false_finds.curve()} if false_finds else {},
             files={
                 "ranking.trec": trec.run_lines(evaluation.judged, shown.ranking, shown.items, TAG),
                 "qrels.trec": trec.qrels_lines(shown.items),
@@ -291,21 +278,27 @@ class RankingTask(Task):
             },
             condition=f"{costs.condition(self.k, self.budget)}{asked}",
             cutoff_unit=costs.TOKENS.unit if self.budget else "",
-            charts=(*of_threshold, charts.draw, evaluation, ends_at),
+            charts=(charts.draw, evaluation, ends_at),
         )
-        for checked in (*circumstances, *on_some):
+        for checked in (*circumstances, tables.on_answerable(evaluation, items)):
             measurement = checked.added_to(measurement)
-        return measurement
+        if false_finds := self._false_finds(items, ranking, evaluation):
+            measurement = false_finds.added_to(measurement, self.evaluation.resamples, self.seed)
+        for checked in (finds.said_of(measurement.not_measured), lacking):
+            measurement = checked.added_to(measurement)
+        headings = (tables.ANSWERABLE, finds.PASSAGES.heading, incomplete.HEADING)  # of those about some queries alone
+        some = [measurement.sections[heading] for heading in headings if heading in measurement.sections]
+        return replace(measurement, summary=some[0] if some else ())
 
     def _circumstances(self, items: Dataset, ranking: Ranking, shown: Shown) -> Sequence[Checked]:
-        """What decides a ranking besides the retriever: its index, conventions, silence, and the data."""
+        """What decides a ranking besides the retriever: its index, conventions, what is not found, and the data."""
         queries, search = shown.evaluation.judged.queries, search_of(items)
         of_ranker, by_k = self.ranker.sections(search), self.budget is None and self.returns is None
         lost = lost_neighbours(ranking, min(self.depth, len(items.passages)))
         return (
             Checked.section(INDEX_HEADING, lost, cautions=lost),
             conventions(self.ranker, search, items, queries, ranking=ranking, k=self.k, counts_passages=by_k),
-            nothing_found.silence(self.ranker, search, items, queries, ranking),
+            nothing_found.about_nothing_found(items, queries, ranking),
             Checked(notices=[line for said in of_ranker.values() for line in said], sections=of_ranker),
             unread_texts(self.ranker, search, ranking, queries, self.store),
             tables.doubts_of_data(shown, items, self.k, self.budget),
@@ -318,11 +311,3 @@ class RankingTask(Task):
         method = own if self.ranker is self.retriever else Method(stands_for=own.stands_for)
         stands_for = {f"retriever.{name}": value for name, value in method.stands_for.items()}
         return replace(method, stands_for=stands_for, chosen_by=("strategy", "retriever", *STAGE_SETTINGS))
-
-
-def _found_nothing(found: FalseFinds | None, scores: Sequence[Score], unknown: Mapping[str, str]) -> Checked:
-    """What is said of questions without an answer: what is found for them, or why that is not measured."""
-    if found is not None:
-        return Checked(sections={HEADING: [*found.sentences(scores)]}, facts={"false_finds": found.facts})
-    said = [f"{finds.PASSAGES.rate.title} is not measured: {why}." for why in dict.fromkeys(unknown.values())]
-    return Checked(sections={HEADING: said} if said else {})

@@ -24,7 +24,6 @@ from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import EQUAL, confidence_intervals, first_best
 from ragsweep.tasks.metric import metric_of
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
-from ragsweep.tasks.ranking.shown import judged_ranking
 from ragsweep.tasks.task import Measurement
 
 ROUTING, LEARNS = "Routing", "Learning from judgments"  # headings
@@ -215,7 +214,7 @@ def routed(
 
 def _values(items: Dataset, ranking: Ranking, metric: str, evaluation: EvaluationSettings, k: int) -> Scores:
     """The value of a metric at k for each query, higher is better, NaN without judgments; shape [queries]."""
-    judged = judged_ranking(items, ranking, evaluation, k)
+    judged = evaluation.judged(items, ranking, k)
     values = np.full(len(items.queries), np.nan)
     sign = 1 if metric_of(metric, evaluation.metrics[metric]).higher_is_better else -1
     values[judged.queries] = sign * evaluation.metrics[metric](judged, k)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from math import inf
 from pathlib import PurePosixPath
 from typing import NamedTuple
 from urllib.parse import unquote
+
+import numpy as np
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import counted
@@ -18,9 +20,7 @@ from ragsweep.text.normalisation import composed
 
 IN_ORDER: Sequence[MatchBy] = ("id", "page", "text")
 NAMED = {"id": "id", "page": "source and page", "text": "text"}
-SURELY = (
-    0.9  # share of the results whose texts are found that is one page off in one direction: then `first_page` is wrong
-)
+SURELY = 0.9  # of the results whose texts are found: if so many are one page off, `first_page` is wrong
 LEAST_BETTER = 0.2  # share of the queries; fewer may be better by chance
 BETTER_FOR_ONE_WORSE = 3  # queries
 FEWEST_SURE = 10  # results whose texts are found; with fewer, it is no error
@@ -69,15 +69,15 @@ class Places:
         self._dataset, self._first_page, self._threshold = dataset, matching.first_page, matching.fuzzy_threshold
         self._units = {composed(unit): unit for unit in dataset.units}
         self._texts = DocumentTexts(dataset)
-        self._found: dict[Result, Place] = {}
+        self._places: dict[Result, Place] = {}
         self.by: MatchBy = "text" if dataset.references else matching.by or self._known_by([*dict.fromkeys(results)])
 
     def of(self, result: Result) -> Place:
         """The place of a result; results that differ in their score alone have one."""
-        known = result._replace(score=None)
-        if known not in self._found:
-            self._found[known] = self._by(self.by, known)
-        return self._found[known]
+        unscored = result._replace(score=None)
+        if unscored not in self._places:
+            self._places[unscored] = self._by(self.by, unscored)
+        return self._places[unscored]
 
     def page_count(self, asked: Mapping[int, Sequence[Result]]) -> list[str]:
         """A sentence where results seem to count pages from another number, by their texts or by the judgments.
@@ -90,38 +90,34 @@ class Places:
         """
         if self.by != "page" or self._dataset.unit != "page":
             return []
-        other, results = 1 - self._first_page, {one._replace(score=None) for its in asked.values() for one in its}
+        first, other = self._first_page, 1 - self._first_page
         advice = f"set retriever.first_page={other}"
-        standing = {result: at for result in results if (at := self._standing_on(result))}
-        beside = [
-            result
-            for result, at in standing.items()
-            if not at & {*self.of(result).units} and at & {*self._by_page(result, other).units}
-        ]
-        if len(standing) >= FEWEST_SURE and len(beside) >= SURELY * len(standing):
-            where, number = "before" if other else "after", counted(len(standing), "distinct result")
+        results = {result._replace(score=None) for of_query in asked.values() for result in of_query}
+        pages = {result: units for result in results if (units := self._units_of_text(result))}
+        beside = sum(
+            not units & {*self.of(result).units} and bool(units & {*self._by_page(result, other).units})
+            for result, units in pages.items()
+        )
+        if len(pages) >= FEWEST_SURE and beside >= SURELY * len(pages):
+            where, number = "before" if other else "after", counted(len(pages), "distinct result")
             raise ConfigError(
-                f"the texts of {len(beside):,} of {number} stand on the page {where} the one that they name: {advice}"
+                f"the texts of {beside:,} of {number} stand on the page {where} the one that they name: {advice}"
             )
-        first = self._first_page
-        ranks = [
-            [self._rank(row, its, start) for start in (first, other, 2 * first - other)] for row, its in asked.items()
-        ]
-        better, worse = sum(then < now for now, then, _ in ranks), sum(then > now for now, then, _ in ranks)
-        opposite = sum(then < now for now, _, then in ranks)  # if pages were shifted the other way
-        if better < max(2, LEAST_BETTER * len(ranks)) or better < BETTER_FOR_ONE_WORSE * max(worse, opposite):
+        ranks = np.array([self._first_relevant(*query, (first, other, 2 * first - other)) for query in asked.items()])
+        now, then, opposite = ranks.T
+        better, worse, shifted = (then < now).sum(), (then > now).sum(), (opposite < now).sum()
+        if better < max(2, LEAST_BETTER * len(ranks)) or better < BETTER_FOR_ONE_WORSE * max(worse, shifted):
             return []
         share = f"{better / len(ranks):.0%} of the queries"
         return [f"{share} would be answered better if pages were counted from {other}: {advice}."]
 
-    def _rank(self, row: int, results: Sequence[Result], first_page: int) -> float:
-        """The rank of the first result of a query that is relevant, where pages are counted so."""
-        ranks = (
-            rank
-            for rank, each in enumerate(results)
-            if self._relevant.get(row, set()) & {*self._by_page(each, first_page).units}
-        )
-        return next(ranks, float("inf"))
+    def _first_relevant(self, query: int, results: Sequence[Result], first_pages: Sequence[int]) -> list[float]:
+        """The rank of the first relevant result of a query for each number of the first page; inf if there is none."""
+        relevant = self._relevant.get(query, set())
+        return [
+            next((rank for rank, result in enumerate(results) if relevant & {*self._by_page(result, at).units}), inf)
+            for at in first_pages
+        ]
 
     def _known_by(self, results: Sequence[Result]) -> MatchBy:
         """The first way by which any result is known."""
@@ -164,21 +160,22 @@ class Places:
         """The pages on which the text of a result stands, if it stands in the documents."""
         if not result.text or not self._pages:
             return Place()
-        source = next((each for each in self._sources(result.source) if each in self._pages), "")
-        found = [Place(self._units_at(spot), *spot) for spot in self._texts.spots(result.text, self._threshold, source)]
-        return found[0]._replace(others=len({each.units for each in found}) - 1) if found else Place()
+        spots = self._texts.spots(result.text, self._threshold, self._source_with_pages(result))
+        places = [Place(self._units_at(spot), *spot) for spot in spots]
+        return places[0]._replace(others=len({place.units for place in places}) - 1) if places else Place()
 
-    def _standing_on(self, result: Result) -> set[str]:
+    def _units_of_text(self, result: Result) -> set[str]:
         """The pages on which the text of a result stands, in the document that it names."""
-        source = next((each for each in self._sources(result.source) if each in self._pages), "")
+        source = self._source_with_pages(result)
         spots = self._texts.spots(result.text, 1.0, source) if source else ()
         return {unit for spot in spots for unit in self._units_at(spot)}
 
+    def _source_with_pages(self, result: Result) -> str:
+        return next((source for source in self._sources(result.source) if source in self._pages), "")
+
     def _units_at(self, spot: Spot) -> tuple[str, ...]:
         pages = self._pages[spot.source]
-        first = max(0, bisect_right([page.start for page in pages], spot.start) - 1)
-        units = [page.unit for page in pages[first:] if page.start < spot.end and page.end > spot.start]
-        return tuple(dict.fromkeys(units))
+        return tuple(dict.fromkeys(page.unit for page in pages if page.start < spot.end and page.end > spot.start))
 
     def _sources(self, source: str) -> Iterator[str]:
         """The name of the document of a path or an address that ends in it; the only one if a result names none."""
@@ -186,9 +183,9 @@ class Places:
             yield from [source] if not self._documents else self._documents if len(self._documents) == 1 else ()
             return
         paths = [*_ends(composed(source)), *_ends(composed(unquote(source)))]
-        found = [self._documents[path] for path in paths if path in self._documents]
-        if found:  # a folder can have a file that is called as one beside it
-            yield max(found, key=len)
+        names = [self._documents[path] for path in paths if path in self._documents]
+        if names:  # a folder can have a file that is called as one beside it
+            yield max(names, key=len)
 
     @cached_property
     def _documents(self) -> Mapping[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
@@ -19,9 +19,9 @@ from ragsweep.datasets.model.dataset import Passage
 from ragsweep.datasets.model.numbered_words import LEAST_HELD
 from ragsweep.datasets.model.other_passages import only_asked, with_passages
 from ragsweep.retrieval import Ranker, Ranking, Rewriter, Search
-from ragsweep.retrieval.kinds import Expander, Method, Silence, Trace
+from ragsweep.retrieval.kinds import Expander, Method, Trace
 from ragsweep.retrieval.ranking_checks import checked_answers
-from ragsweep.retrieval.results import FILE, Answers, ExternalRetriever, Result, lines_of
+from ragsweep.retrieval.results import FILE, Answers, ExternalRetriever, MatchBy, Result, lines_of
 from ragsweep.retrieval.stages import rewrite
 from ragsweep.store.code import name_of
 from ragsweep.tasks.ranking.coverage import measured_queries
@@ -64,7 +64,7 @@ class ReturnedRanking(Ranker):
         of_system: What the system says of its method.
         lines: What it had returned, and for which queries, as lines of files for the results of a run, by their names.
         never: Positions of the queries that it was never asked.
-        cuts_set: Its settings that remove results.
+        may_have_cut: Whether a setting of its own may have removed results.
     """
 
     ranking: Ranking
@@ -72,7 +72,7 @@ class ReturnedRanking(Ranker):
     of_system: Method
     lines: Mapping[str, Sequence[str]]
     never: Sequence[int] = ()
-    cuts_set: Sequence[str] = ()
+    may_have_cut: bool = False
     is_record: ClassVar[bool] = True
 
     @property
@@ -92,12 +92,6 @@ class ReturnedRanking(Ranker):
     def never_asked(self, search: Search, queries: Indices) -> Indices:
         """Those of the queries that it was never asked."""
         return np.intersect1d(queries, np.array(self.never, dtype=np.int64))
-
-    def silences(self, search: Search) -> Sequence[Silence | None]:
-        """That its own settings removed all results of a query."""
-        reason = f"{' and '.join(self.cuts_set)} removed all that was ranked for them"
-        silence = Silence(reason, advice="They are measured as 0.", is_cut=True) if self.cuts_set else None
-        return [None if found else silence for found in (self.ranking.passages != NOTHING).any(axis=1).tolist()]
 
     def sections(self, search: Search) -> Mapping[str, Sequence[str]]:
         """What is unusual about what it had returned."""
@@ -145,19 +139,21 @@ def returned(
     _expect_asked(items, asked, texts, answers.others)
     items = only_asked(items, [*asked])
     places = Places(items, retriever.matching, (result for results in asked.values() for result in results))
-    found = _Passages(items, places)
-    rows = {row: found.rows(results) for row, results in asked.items()}
-    name = retriever.method.name or "The system"
-    about = found.about(name, len(asked))
+    hits = {row: _hits(results, places) for row, results in asked.items()}
+    all_hits = [hit for of_query in hits.values() for hit in of_query]
+    about = _how_known(all_hits, items, places.by, retriever.method.name or "The system", len(asked))
     say_once(about)
-    judged = [asked[row] for row in np.unique(items.qrels.query).tolist() if row in asked]
-    sentences, files = _only_some(items, [*asked], [texts[row] for row in never], answers.others)
+    distinct = {hit.passage: hit for hit in all_hits}
+    numbers = {passage: number for number, passage in enumerate(distinct)}
+    passages, units = _passages(distinct.values(), items)
+    rows = {row: [numbers[hit.passage] for hit in of_query] for row, of_query in hits.items()}
+    notices, files = _only_some(items, [*asked], [texts[row] for row in never], answers.others)
     sentences = [
         *answers.notices,
-        *sentences,
+        *notices,
         *_unordered([*asked.values()]),
-        *found.sentences(),
-        *_too_few(judged, k),
+        *_unusual(all_hits, items),
+        *_too_few([asked[row] for row in np.unique(items.qrels.query).tolist() if row in asked], k),
         *places.page_count(asked),
     ]
     lines = [
@@ -165,12 +161,12 @@ def returned(
         *lines_of([texts[row] for row in never], Answers([None] * len(never), np.empty(0))),
     ]
     ranking = replace(_ranking(rows, asked, len(texts)), latency_ms=answers.latency_ms)
-    cuts = [f"retriever.{name}" for name in retriever.cuts if getattr(retriever, name)]
+    may_have_cut = any(getattr(retriever, name) for name in retriever.cuts)
     kept = f"{answers.kept:,} of the answers, and their latency, are of an earlier time: they were kept."
     unknown = "What it could find at all is not known (no coverage), because its passages are its own."
     return Returned(
-        with_passages(items, found.passages or [NO_PASSAGE], found.units or [("",)], fuzzy_threshold),
-        ReturnedRanking(ranking, tuple(sentences), retriever.method, {**files, FILE: lines}, never, cuts),
+        with_passages(items, passages or [NO_PASSAGE], units or [("",)], fuzzy_threshold),
+        ReturnedRanking(ranking, tuple(sentences), retriever.method, {**files, FILE: lines}, never, may_have_cut),
         (about, *([kept] if answers.kept else []), unknown),
     )
 
@@ -181,82 +177,89 @@ def needs_nothing(retriever: ExternalRetriever, rewriter: Rewriter | Expander | 
     return rewriter is None and retriever.has_kept(texts)
 
 
-class _Passages:
-    """Collects results as passages: each once, but a result that a query got twice takes two ranks."""
+class _Hit(NamedTuple):
+    """A result of a query, without its score.
 
-    def __init__(self, items: Dataset, places: Places) -> None:
-        self.passages: list[Passage] = []
-        self.units: list[tuple[str, ...]] = []
-        self._items, self._places = items, places
-        self._results = self._repeated = 0
-        self._strangers: Counter[str] = Counter()
-        self._ambiguous: Counter[str] = Counter()
-        self._numbers: dict[tuple[Result, int], int] = {}
-        self._names: Counter[str] = Counter()
+    Attributes:
+        result: The result.
+        place: What it was matched to.
+        copy: Its number among the same results of the query, from 1: what came back twice takes two ranks.
+    """
 
-    def rows(self, results: Sequence[Result]) -> list[int]:
-        """The positions of the passages of a query."""
-        seen: Counter[Result] = Counter()
-        rows = []
-        for result in results:
-            place, known = self._places.of(result), result._replace(score=None)
-            self._results += 1
-            self._strangers.update([] if place.units else [_name(result)])
-            self._ambiguous.update([place.units[0]] if place.others else [])
-            seen[known] += 1
-            same_text = result.text not in ("", *result.ids)  # chunks of a page, or of a document, can share its id
-            self._repeated += same_text and seen[known] > 1
-            key = known, seen[known]
-            if key not in self._numbers:
-                self._numbers[key] = len(self.passages)
-                self._add(known, place)
-            rows.append(self._numbers[key])
-        return rows
+    result: Result
+    place: Place
+    copy: int
 
-    def about(self, name: str, queries: int) -> str:
-        """How many results are known, and by what. Raises `DatasetError` if there are some, and none is known."""
-        strange, by = self._strangers.total(), self._places.by
-        if self._results and strange == self._results:
-            raise DatasetError(
-                f"nothing of what came back is anything that {self._items.name} knows by {NAMED[by]} "
-                f"({some_of(self._strangers)}); expected what is judged, such as {some_of(self._items.units)}: set "
-                "retriever.id, retriever.source and retriever.page to its fields, or retriever.match_by"
-            )
-        known, share = self._results - strange, 1 - strange / max(1, self._results)
-        results = f"{counted(self._results, 'result')} for {counted(queries, 'query')}"
-        return (
-            f"{name} returned {results}; {known:,} ({share:.0%}) known by their {NAMED[by]} (retriever.match_by={by})."
-        )
+    @property
+    def passage(self) -> tuple[Result, int]:
+        """What all hits have in common that are one passage."""
+        return self.result, self.copy
 
-    def sentences(self) -> list[str]:
-        """What is unusual about the results."""
-        said = []
-        if strangers := self._strangers.total():
-            unknown = "nothing that the dataset knows" if self._items.passages else "judged for no query"
-            said.append(
-                f"{strangers:,} of {counted(self._results, 'result')} {verb(strangers, 'are')} {unknown} "
-                f"({some_of(self._strangers)}): they count as not relevant."
-            )
-        if ambiguous := self._ambiguous.total():
-            said.append(
-                f"{counted(ambiguous, 'result')} {verb(ambiguous, 'have')} a text that stands in several places, of "
-                f"which the first counts ({some_of(self._ambiguous)}): set retriever.id, or retriever.source and "
-                "retriever.page, if there are fields that say which one it is."
-            )
-        if self._repeated:
-            said.append(f"{counted(self._repeated, 'result')} came back twice for a query: each takes a rank.")
-        return said
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the query got the same text before; chunks of a page, or of a document, can share its id."""
+        return self.copy > 1 and self.result.text not in ("", *self.result.ids)
 
-    def _add(self, result: Result, place: Place) -> None:
+
+def _hits(results: Sequence[Result], places: Places) -> list[_Hit]:
+    copies: Counter[Result] = Counter()
+    hits = []
+    for result in results:
+        unscored = result._replace(score=None)
+        copies[unscored] += 1
+        hits.append(_Hit(unscored, places.of(result), copies[unscored]))
+    return hits
+
+
+def _passages(hits: Iterable[_Hit], items: Dataset) -> tuple[list[Passage], list[tuple[str, ...]]]:
+    """The passages, one for each of these hits, and the units of each."""
+    names: Counter[str] = Counter()
+    passages, units = [], []
+    for result, place, _ in hits:
         name = next(iter(result.ids), "") or (place.units[0] if place.units else _name(result))
-        self._names[name] += 1
-        number = self._names[name]
-        name_of_passage = f"{name}/{number}" if number > 1 else name
+        names[name] += 1
+        name = f"{name}/{names[name]}" if names[name] > 1 else name
         text = "" if result.text in result.ids else result.text  # the name alone came back
         source = place.source or result.source
-        self.passages.append(Passage(text, source, 0, result.page, name_of_passage, place.start, place.end))
-        of_page = place.units or (_name(result),)
-        self.units.append((name_of_passage,) if self._items.unit == "passage" else of_page)
+        passages.append(Passage(text, source, 0, result.page, name, place.start, place.end))
+        units.append((name,) if items.unit == "passage" else place.units or (_name(result),))
+    return passages, units
+
+
+def _how_known(hits: Sequence[_Hit], items: Dataset, by: MatchBy, name: str, queries: int) -> str:
+    """How many results are known, and by what. Raises `DatasetError` if there are some, and none is known."""
+    strangers = [_name(hit.result) for hit in hits if not hit.place.units]
+    if hits and len(strangers) == len(hits):
+        raise DatasetError(
+            f"nothing of what came back is anything that {items.name} knows by {NAMED[by]} "
+            f"({some_of(dict.fromkeys(strangers))}); expected what is judged, such as {some_of(items.units)}: set "
+            "retriever.id, retriever.source and retriever.page to its fields, or retriever.match_by"
+        )
+    known = len(hits) - len(strangers)
+    return (
+        f"{name} returned {counted(len(hits), 'result')} for {counted(queries, 'query')}; {known:,} "
+        f"({known / max(1, len(hits)):.0%}) known by their {NAMED[by]} (retriever.match_by={by})."
+    )
+
+
+def _unusual(hits: Sequence[_Hit], items: Dataset) -> Iterator[str]:
+    """That results are unknown, stand in several places, or came back twice."""
+    strangers = [_name(hit.result) for hit in hits if not hit.place.units]
+    ambiguous = [hit.place.units[0] for hit in hits if hit.place.others]
+    if strangers:
+        unknown = "nothing that the dataset knows" if items.passages else "judged for no query"
+        yield (
+            f"{len(strangers):,} of {counted(len(hits), 'result')} {verb(len(strangers), 'are')} {unknown} "
+            f"({some_of(dict.fromkeys(strangers))}): they count as not relevant."
+        )
+    if ambiguous:
+        yield (
+            f"{counted(len(ambiguous), 'result')} {verb(len(ambiguous), 'have')} a text that stands in several places, "
+            f"of which the first counts ({some_of(dict.fromkeys(ambiguous))}): set retriever.id, or retriever.source "
+            "and retriever.page, if there are fields that say which one it is."
+        )
+    if repeated := sum(hit.is_repeated for hit in hits):
+        yield f"{counted(repeated, 'result')} came back twice for a query: each takes a rank."
 
 
 def _expect_asked(items: Dataset, asked: Mapping[int, object], texts: Sequence[str], others: Sequence[str]) -> None:
@@ -271,41 +274,42 @@ def _expect_asked(items: Dataset, asked: Mapping[int, object], texts: Sequence[s
 def _only_some(
     items: Dataset, asked: Sequence[int], never: Sequence[str], others: Sequence[str]
 ) -> tuple[list[str], dict[str, Sequence[str]]]:
-    """What is said, and written, where the queries that were asked are not those of the dataset."""
-    said: list[str] = []
+    """What is printed, and written, where the queries that were asked are not those of the dataset."""
+    notices: list[str] = []
     files: dict[str, Sequence[str]] = {}
     if never:
         files[ASKED] = [f"{items.queries[row].query_id}\n" for row in asked]
-        said.append(
+        notices.append(
             f"{counted(len(never), 'question')} of {len(asked) + len(never):,} never asked, so not measured "
             f"({some_of(never)}): dataset.ids=results/{ASKED} measures others on those that were."
         )
     if others:
-        plain = ({"query": each, "relevant_docs": []} for each in others)
-        files[TO_JUDGE] = [json.dumps(each, ensure_ascii=False) + "\n" for each in plain]
-        said.append(
+        lines = ({"query": query, "relevant_docs": []} for query in others)
+        files[TO_JUDGE] = [json.dumps(line, ensure_ascii=False) + "\n" for line in lines]
+        notices.append(
             f"{counted(len(others), 'question')} asked without a judgment ({some_of(others)}): questions=table "
             f"questions.path=results/{TO_JUDGE} reads them."
         )
-    return said, files
+    return notices, files
 
 
-def _too_few(results: Sequence[Sequence[Result]], k: int) -> list[str]:
-    """What is said where a system returns fewer results than the cutoff."""
-    most, empty = max(map(len, results), default=0), sum(not each for each in results)
-    said = [f"{empty:,} of {len(results):,} queries got no result."] if empty else []
+def _too_few(results: Sequence[Sequence[Result]], k: int) -> Iterator[str]:
+    """That a system returns fewer results than the cutoff."""
+    most, empty = max(map(len, results), default=0), sum(not of_query for of_query in results)
+    if empty:
+        yield f"{empty:,} of {len(results):,} queries got no result."
     if 0 < most < k:
-        said.append(f"It returned at most {counted(most, 'result')} for a query, and k is {k}: ask it for more.")
-    return said
+        yield f"It returned at most {counted(most, 'result')} for a query, and k is {k}: ask it for more."
 
 
-def _unordered(results: Sequence[Sequence[Result]]) -> list[str]:
+def _unordered(results: Sequence[Sequence[Result]]) -> Iterator[str]:
     """For how many queries scores do not fall, or do not rise where those of more queries rise, as distances."""
-    scores = [[each.score for each in of_query if each.score is not None] for of_query in results]
+    scores = [[result.score for result in of_query if result.score is not None] for of_query in results]
     steps = [np.diff(of_query) for of_query in scores if len(of_query) > 1]
-    ordered = max(sum(bool((each * sign <= 0).all()) for each in steps) for sign in (1, -1))
-    of = f"of {len(steps) - ordered:,} of {counted(len(results), 'query')}"
-    return [f"The scores {of} are in no order: the order in which the results came counts."] * (ordered < len(steps))
+    ordered = max(sum(bool((step * sign <= 0).all()) for step in steps) for sign in (1, -1))
+    if ordered < len(steps):
+        of = f"of {len(steps) - ordered:,} of {counted(len(results), 'query')}"
+        yield f"The scores {of} are in no order: the order in which the results came counts."
 
 
 def _ranking(rows: Mapping[int, Sequence[int]], results: Mapping[int, Sequence[Result]], queries: int) -> Ranking:

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import TypeVar, cast
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
-from ragsweep.core.timing import Machines, put_together
-from ragsweep.models.language.language_model import (
-    Completion,
-    Conversation,
-    Exchange,
-    Message,
-    OptionScores,
-)
+from ragsweep.core.timing import put_together
+from ragsweep.models.language.language_model import Completion, Conversation, Exchange, Message, OptionScores
 from ragsweep.models.language.writing import as_data, prompt_beside
 from ragsweep_answers.answering.answer_forms import LABEL, option_of, plain_text, spoken
 from ragsweep_answers.answering.json_answer import JsonAnswer, read_confidence, read_json_answer
 from ragsweep_answers.answering.question import Answer, Question
-
-Number = TypeVar("Number", int, float)
 
 AS_TEXT, AS_JSON = (prompt_beside(__file__, part) for part in ("_text", "_json"))
 CONFIDENCE = re.compile(r"\W*confidence\W*:", re.I)
@@ -35,11 +28,7 @@ class Dialogue:
     def __init__(self, question: Question, model: Conversation) -> None:
         self._question, self._model = question, model
         self._described = described(question)
-        self._exchanges: list[Exchange] = []
-        self._tokens_in: list[int | None] = []
-        self._tokens_out: list[int | None] = []
-        self._time_ms: list[float] = []
-        self._machines: list[Machines] = []
+        self._calls: list[Answer] = []  # of each, its exchange and costs
 
     def complete(self, task: str, *, as_json: bool = False) -> str:
         """What the model returns.
@@ -89,42 +78,17 @@ class Dialogue:
         confidence = read_confidence(text)
         return self.answer(letter, confidence, reasoning=text, cited=self.cited_in(text), unread=text)
 
-    def answer(
-        self,
-        letter: str | None,
-        confidence: float | None = None,
-        *,
-        probabilities: tuple[float, ...] = (),
-        reasoning: str = "",
-        cited: tuple[str, ...] = (),
-        lost: tuple[str, ...] = (),
-        unread: str = "",
-    ) -> Answer:
+    def answer(self, letter: str | None, confidence: float | None = None, *, unread: str = "", **more: Any) -> Answer:
         """An answer with all exchanges so far and their costs. Without a letter there is no confidence.
 
         Args:
             letter: Of the answer; None if there is none.
             confidence: That it is correct.
-            probabilities: Of the options.
-            reasoning: How the model came to it.
-            cited: Units of the evidence.
-            lost: Names of fields that could not be used.
             unread: The text that has the answer; noted if there is no letter.
+            **more: Further fields of `Answer`.
         """
-        return Answer(
-            letter,
-            confidence if letter else None,
-            probabilities=probabilities,
-            reasoning=reasoning,
-            cited=cited,
-            exchanges=tuple(self._exchanges),
-            tokens_in=total(self._tokens_in),
-            tokens_out=total(self._tokens_out),
-            time_ms=sum(self._time_ms),
-            lost=lost,
-            unread=unread if letter is None else "",
-            machines=put_together(self._machines),
-        )
+        stated, unread = (None, unread) if letter is None else (confidence, "")
+        return Answer(letter, stated, unread=unread, **more, **costs_of(self._calls))
 
     def _of_fields(self, fields: JsonAnswer) -> Answer:
         """The answer in a JSON object. All fields were asked for."""
@@ -147,11 +111,8 @@ class Dialogue:
         return f"{self._described}\n\n{task}"
 
     def _add(self, prompt: str, response: str, tokens_out: int | None, timed: Completion | OptionScores) -> None:
-        self._exchanges.append(Exchange(prompt, response))
-        self._tokens_in.append(timed.tokens_in)
-        self._tokens_out.append(tokens_out)
-        self._time_ms.append(timed.time_ms)
-        self._machines.append(timed.machines)
+        call = Answer(None, exchanges=(Exchange(prompt, response),), tokens_in=timed.tokens_in, tokens_out=tokens_out)
+        self._calls.append(replace(call, time_ms=timed.time_ms, machines=timed.machines))
 
 
 def described(question: Question) -> str:
@@ -167,8 +128,12 @@ def described(question: Question) -> str:
     return "\n\n".join(block for block in blocks if block)
 
 
-def total(values: Iterable[Number | None]) -> Number | None:
-    """The sum of the values; None if one of them is not known."""
-    listed = [*values]
-    known = [each for each in listed if each is not None]
-    return cast("Number", sum(known)) if len(known) == len(listed) else None
+def costs_of(answers: Collection[Answer]) -> dict[str, Any]:
+    """All exchanges and costs of several answers, as fields of `Answer`; None where those of one are not known."""
+    fields = ("tokens_in", "tokens_out", "time_ms")
+    values = {name: [getattr(answer, name) for answer in answers] for name in fields}
+    return {
+        "exchanges": tuple(exchange for answer in answers for exchange in answer.exchanges),
+        **{name: None if None in of_answers else sum(of_answers) for name, of_answers in values.items()},
+        "machines": put_together([answer.machines for answer in answers]),
+    }

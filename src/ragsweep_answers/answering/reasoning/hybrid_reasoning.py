@@ -8,11 +8,10 @@ from math import fsum
 from statistics import mean
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.timing import put_together
 from ragsweep.models.language.language_model import Conversation
 from ragsweep.store.component import expect_kind
 from ragsweep_answers.answering.question import Answer, Question, Reasoning
-from ragsweep_answers.answering.reasoning.dialogue import total
+from ragsweep_answers.answering.reasoning.dialogue import costs_of
 
 
 @dataclass(frozen=True)
@@ -48,13 +47,9 @@ class HybridReasoning(Reasoning):
             len(agreeing) / len(answers) if letter else None,
             reasoning="\n\n".join(said),
             cited=tuple(dict.fromkeys(unit for each in agreeing for unit in each.cited)),
-            exchanges=tuple(exchange for each in answers.values() for exchange in each.exchanges),
-            tokens_in=total(each.tokens_in for each in answers.values()),
-            tokens_out=total(each.tokens_out for each in answers.values()),
-            time_ms=total(each.time_ms for each in answers.values()),
             lost=tuple(dict.fromkeys(field for each in answers.values() for field in each.lost)),
             unread="" if letter else next((each.unread for each in answers.values() if each.unread), ""),
-            machines=put_together([each.machines for each in answers.values()]),
+            **costs_of(answers.values()),
         )
 
 
