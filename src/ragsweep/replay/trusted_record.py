@@ -271,8 +271,7 @@ class RecordCheck:
         """Raise `ConfigError` that names all settings that the user has to name."""
         if settings := [*self.unnamed.items()][:MOST_NAMED]:
             found = "; ".join(f"{name}: found {value!r}{reason}" for name, (value, reason, _) in settings)
-            given = " ".join(f"{name}={given}" for name, (_, _, given) in settings)
-            raise ConfigError(f"{found}; to allow, add: {given}")
+            raise ConfigError(f"{found}; to allow, add: {' '.join(f'{name}={own}' for name, (*_, own) in settings)}")
 
 
 @cache
