@@ -175,10 +175,8 @@ def _exportable(experiment: Experiment, run_id: str, *, with_index: bool) -> tup
     """The task and its items. Raises `ConfigError` if it needs more than documents and a question."""
     task, items = experiment.task, experiment.items
     if not isinstance(task, RankingTask) or not isinstance(items, Dataset) or task.budget is not None:
-        raise ConfigError(
-            f"{run_id}: measured {'within a budget' if isinstance(task, RankingTask) else f'by {kind_of(task)}'}; "
-            "only runs of task=ranking with a k can be exported"
-        )
+        how = "within a budget" if isinstance(task, RankingTask) else f"by {kind_of(task)}"
+        raise ConfigError(f"{run_id}: measured {how}; only runs of task=ranking with a k can be exported")
     refuse_if_not_alone(task.retrieval.ranker, run_id)
     if not with_index and any(isinstance(part, LanguageModel) for part in components_within(task.ingest)):
         raise ConfigError(f"{run_id}: a language model has written what is indexed; --with-index exports that, too")

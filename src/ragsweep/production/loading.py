@@ -19,7 +19,7 @@ from ragsweep.datasets import Chunker, Corpus, Document, Passage
 from ragsweep.datasets.model.chunking import cut
 from ragsweep.datasets.model.collection import digest_of_documents
 from ragsweep.datasets.model.dataset import passages_in
-from ragsweep.production.export_folder import INDEX, SETTINGS, STAGES, Check, read_settings
+from ragsweep.production.export_folder import INDEX, PARTS, SETTINGS, STAGES, Check, read_settings
 from ragsweep.production.loaded_retriever import LoadedRetriever
 from ragsweep.replay.trusted_record import RecordCheck, resolved_path
 from ragsweep.retrieval.ingest.ingest import Ingest, indexed
@@ -29,10 +29,8 @@ from ragsweep.retrieval.returned_units.units import ReturnedUnit
 from ragsweep.store.stage_store import ServingStore, Store
 from ragsweep.tasks.search import components_within, in_stages
 
-KINDS: Mapping[str, Any] = {
-    **{"corpus": Corpus, "chunker": Chunker, "ingest": Ingest, "retriever": Retriever},
-    **{"query": Rewriter | Expander, "reranker": Reranker, "dynamic_k": Reranker, "returns": ReturnedUnit},
-}
+OF_PARTS = (Corpus, Chunker, Ingest, Retriever, Rewriter | Expander, Reranker, Reranker, ReturnedUnit)
+KINDS = dict(zip(PARTS, OF_PARTS, strict=True))
 CORPUS_PATH = "corpus.path"
 WARM_UP = "What is this about?"  # is asked at loading, so that everything but the model of queries is there
 

@@ -69,19 +69,16 @@ def compare_runs(
     one_sweep = len(asked) == 1 and all(outcome.swept for outcome in outcomes)  # a run on its own swept nothing
     sweep = side_by_side(outcomes, settings=settings, baseline=baseline, damaged=damaged, as_swept=one_sweep)
     if baseline and sweep.baseline is None:
-        raise ConfigError(
-            f"--baseline: found {baseline}, expected the id of one run whose results can be read, not of a sweep"
-        )
+        expected = "expected the id of one run whose results can be read, not of a sweep"
+        raise ConfigError(f"--baseline: found {baseline}, {expected}")
     if settings.metric not in sweep.metrics:
         expected = ", ".join(sweep.metrics)
         raise ConfigError(f"decision.metric: found {settings.metric!r}, expected one that all have: {expected}")
     if "decision" not in chosen:  # another task has other costs
-        gains, costs = (
-            [name for name in some if name in sweep.metric_info] for some in (settings.gains, settings.costs)
-        )
-        kept = {"gains": gains, "costs": costs, "at": settings.at if settings.at in sweep.cutoffs else None}
-        recorded: dict[str, Any] = {name: kept[name] for name in kept if f"decision.{name}" not in chosen}
-        settings = replace(settings, **recorded)
+        own = {"gains": settings.gains, "costs": settings.costs}
+        kept: dict[str, Any] = {key: [name for name in own[key] if name in sweep.metric_info] for key in own}
+        kept["at"] = settings.at if settings.at in sweep.cutoffs else None
+        settings = replace(settings, **{name: kept[name] for name in kept if f"decision.{name}" not in chosen})
     check_decision(settings, list(sweep.metric_info.values()), (), sweep.cutoff)
     check_at(settings, sweep.cutoffs)
     return decide(replace(sweep, settings=settings))
@@ -120,10 +117,8 @@ def check_same_task(one: Outcome, other: Outcome) -> None:
     """Raise `ConfigError` if two runs were measured on different data or by different settings."""
     tasks = one.task, other.task
     if tasks[0]["dataset"] != tasks[1]["dataset"]:
-        raise ConfigError(
-            f"{_on(one)}, {_on(other)}: measured on different documents, queries or judgments, "
-            "so their numbers cannot be compared"
-        )
+        what = "measured on different documents, queries or judgments, so their numbers cannot be compared"
+        raise ConfigError(f"{_on(one)}, {_on(other)}: {what}")
     for name in dict.fromkeys([*tasks[0], *tasks[1]]):
         found = [task.get(name) for task in tasks]
         if found[0] != found[1]:

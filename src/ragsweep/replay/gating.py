@@ -159,16 +159,14 @@ def judge_candidate(
     sweep = Sweep(outcomes, {})
     at = [f"{outcome.facts.cutoff} {outcome.cutoff}" for outcome in outcomes]
     if at[0] != at[1]:
-        raise ConfigError(
-            f"measured at {at[0]} and at {at[1]}: runs are compared at the same {outcomes[0].facts.cutoff}"
-        )
+        same = f"runs are compared at the same {outcomes[0].facts.cutoff}"
+        raise ConfigError(f"measured at {at[0]} and at {at[1]}: {same}")
     names = [name for name in sweep.metrics if all(outcome.values(name) is not None for outcome in outcomes)]
     if metric not in names:
         lacking = [outcome.name for outcome in outcomes if outcome.values(metric) is None]
         of_one = f"{metric} is not measured of {lacking[0]}" if len(lacking) < len(outcomes) else ""
-        raise ConfigError(
-            f"--metric: {of_one or f'found {metric!r}'}, expected one that both runs have: {', '.join(names)}"
-        )
+        expected = f"expected one that both runs have: {', '.join(names)}"
+        raise ConfigError(f"--metric: {of_one or f'found {metric!r}'}, {expected}")
     about = sweep.metric_info[metric]
     check_margin("--margin", margin, about)
     one, other = (_values(outcome, metric) for outcome in outcomes)
@@ -187,8 +185,7 @@ def judge_candidate(
             f"more than that, as {metric} of {outcomes[1].name} is {value:.4f}"
         )
     gains, groups = sweep.sign(metric) * (one - other), _groups(sweep, metric)
-    drawn = {"resamples": sweep.resamples, "seed": sweep.seed}
-    tested = against_baseline(gains, margin, about.span, groups=groups, **drawn)
+    tested = against_baseline(gains, margin, about.span, groups=groups, resamples=sweep.resamples, seed=sweep.seed)
     return Gate(metric, margin, sweep, tested, versions)
 
 
@@ -226,9 +223,7 @@ def promote(gate: Gate, overrides: Sequence[str]) -> str:
     Raises:
         TrackingError: The alias has another version by now, or the store cannot be reached.
     """
-    candidate, baseline = gate.versions
-    assert candidate is not None
-    assert baseline is not None
+    candidate, baseline = (version for version in gate.versions if version)  # both were looked up
     address = f"{SCHEME}/{baseline.name}@{baseline.alias}"
     if gate.verdict is not Verdict.NOT_WORSE:
         return f"not promoted: {address} stays at version {baseline.number}"

@@ -192,8 +192,8 @@ def _values(metrics: Mapping[tuple[str, int], float], table: pd.DataFrame) -> di
     values: dict[str, Any] = {f"{name} at {step}" if step else name: metrics[name, step] for name, step in ordered}
     for column in table.columns:
         cells = table[column] if pd.api.types.is_numeric_dtype(table[column]) else table[column].fillna("")
-        names = [f"{column} of query {query}" for query in table["query_id"]]
-        values |= dict(zip(names, cells.tolist(), strict=True))
+        by_query = zip(table["query_id"], cells.tolist(), strict=True)
+        values |= {f"{column} of query {query}": cell for query, cell in by_query}
     return values
 
 
@@ -211,5 +211,4 @@ def _table(different: Mapping[str, tuple[Any, Any]]) -> str:
         numbers = all(isinstance(value, float) for value in pair)
         rows.append((name, was, now, f"{pair[1] - pair[0]:+.3g}" if numbers else ""))
     left = len(different) - SHOWN_DIFFERENCES
-    lines = [f"  {line}" for line in aligned(rows)]
-    return "\n".join([*lines, *([f"  ... and {left} more"] if left > 0 else [])])
+    return "\n".join([*(f"  {line}" for line in aligned(rows)), *([f"  ... and {left} more"] if left > 0 else [])])

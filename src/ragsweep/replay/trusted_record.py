@@ -231,9 +231,8 @@ class RecordCheck:
     def _made_by(self, name: str, node: Mapping[Any, object], hint: Any) -> Any:
         """The class or function that a node is built with; None for plain settings, or where it cannot be imported.
 
-        Raises:
-            ConfigError: Neither an allowed module defines it nor our configuration names it, or its place takes another
-                kind; or the node has arguments for Hydra itself.
+        Raises `ConfigError` for another one than an allowed module defines, or our configuration names and its place
+        takes, and for arguments of Hydra itself.
         """
         made_by: Any = settings_class(hint)
         if TARGET in node:
@@ -270,11 +269,9 @@ class RecordCheck:
 
     def refuse_unnamed(self) -> None:
         """Raise `ConfigError` that names all settings that the user has to name."""
-        settings = [*self.unnamed.items()][:MOST_NAMED]
-        if not settings:
-            return
-        found = "; ".join(f"{name}: found {value!r}{reason}" for name, (value, reason, _) in settings)
-        raise ConfigError(f"{found}; to allow, add: {' '.join(f'{name}={given}' for name, (_, _, given) in settings)}")
+        if settings := [*self.unnamed.items()][:MOST_NAMED]:
+            found = "; ".join(f"{name}: found {value!r}{reason}" for name, (value, reason, _) in settings)
+            raise ConfigError(f"{found}; to allow, add: {' '.join(f'{name}={own}' for name, (*_, own) in settings)}")
 
 
 @cache
