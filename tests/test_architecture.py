@@ -20,7 +20,7 @@ KERNEL = "ragsweep"
 PLUGINS = {"ragsweep_answers", "ragsweep_audit", "ragsweep_engines", "ragsweep_generate"}
 # The kernel from its top to its bottom: a room imports only rooms below it.
 ROOMS = (
-    "testing app mlflow production replay experiment tracking report sweeps tasks retrieval models datasets text "
+    "testing app mlflow production replay race experiment tracking report sweeps tasks retrieval models datasets text "
     "statistics config store core"
 ).split()
 PUBLIC = ("__init__", "__main__", "constraints", "evaluation", "plot")  # names for users, which no room imports
@@ -28,30 +28,30 @@ LONGEST = 500  # lines of a file: where it is one noun, a second file would only
 # The most lines that the Python files of a room may have, with blank ones and comments. Who shrinks a room lowers its
 # number; raising one is a line of its own in a commit that says what for.
 BUDGETS = {
-    "testing": 1080,
-    "app": 1593,
-    "mlflow": 168,
+    "testing": 1028,
+    "app": 1634,
+    "mlflow": 167,
     "production": 811,
-    "replay": 1172,
-    "tracking": 3443,
-    "report": 2757,
-    "sweeps": 2004,
-    "tasks": 6438,
-    "retrieval": 4502,
-    "models": 3054,
-    "datasets": 5282,
-    "text": 875,
-    "statistics": 1989,
-    "config": 897,
-    "store": 631,
-    "core": 1913,
-    "ragsweep": 472,  # what lies beside its rooms
-    "hydra_plugins": 180,
-    "ragsweep_answers": 5574,
-    "ragsweep_audit": 4535,
-    "ragsweep_engines": 2229,
-    "ragsweep_generate": 1269,
-    "tests": 56088,
+    "replay": 1170,
+    "tracking": 3397,
+    "report": 2774,
+    "sweeps": 2070,
+    "tasks": 6229,
+    "retrieval": 4437,
+    "models": 2993,
+    "datasets": 5111,
+    "text": 855,
+    "statistics": 2112,
+    "config": 896,
+    "store": 627,
+    "core": 1890,
+    "ragsweep": 754,  # what lies beside its rooms
+    "hydra_plugins": 200,
+    "ragsweep_answers": 5523,
+    "ragsweep_audit": 4486,
+    "ragsweep_engines": 2182,
+    "ragsweep_generate": 1247,
+    "tests": 49214,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 

@@ -52,8 +52,8 @@ def _models(part: Any, texts: TextsRead) -> Iterator[tuple[TextModel, TextsRead]
         for inner in part.values() if isinstance(part, Mapping) else part:
             yield from _models(inner, texts)
     else:
-        texts_of_parts = getattr(type(part), "texts_of_parts", Component.texts_of_parts)  # it may lack the base
-        for inner, of_inner in texts_of_parts(part, texts):
+        kind = type(part) if isinstance(part, Component) else Component  # a user's part may lack the base
+        for inner, of_inner in kind.texts_of_parts(part, texts):
             yield from _models(inner, of_inner)
 
 
