@@ -12,7 +12,6 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from ragsweep.config.annotations import nearest
-from ragsweep.config.annotations import nearest
 from ragsweep.config.walk import TARGET
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.plugins import check_groups

@@ -8,7 +8,6 @@ import numpy as np
 
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.terminal import counted, named, quoted, verb
-from ragsweep.datasets import Query
 from ragsweep.retrieval import Ranker, rank
 from ragsweep.store.identity import identity
 from ragsweep.tasks.ranking.coverage import about_left_out, absent_units, but_graded, findable, relevant
