@@ -11,6 +11,6 @@ def read_strictly(questions: Questions, documents: tuple[Document, ...]) -> Coll
     return found
 
 
-def span_questions(path: str, similarity: float | None = None, document: str | None = "corpus_id") -> TableQuestions:
+def span_questions(path: str, document: str | None = "corpus_id") -> TableQuestions:
     """A table of spans, as `questions=spans` reads it."""
-    return TableQuestions(path, similarity=similarity, query="question", document=document, relevant=None)
+    return TableQuestions(path, query="question", document=document, relevant=None)

@@ -72,8 +72,9 @@ def main() -> int:
     recipe = Recipe(documents, len(sources), generator, _shown(walk), plan, again, sweep)
     write(folder, recipe, outcome)
 
-    passed = f"{share(len(outcome.accepted), outcome.drafts)} of {counted(outcome.drafts, 'draft')} passed the checks"
-    print(f"{folder}: {counted(len(outcome.accepted), 'question')}; {passed}; data_sheet.md says more")
+    drafts, accepted = len(outcome.drafts), len(outcome.accepted)
+    passed = f"{share(accepted, drafts)} of {counted(drafts, 'draft')} passed the checks"
+    print(f"{folder}: {counted(accepted, 'question')}; {passed}; data_sheet.md says more")
     if cost := cost_of(recipe, outcome):
         print(f"cost: {cost}")
     print(f"Now run a sweep on it:\n  {sweep}")

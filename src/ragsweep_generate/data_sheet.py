@@ -50,9 +50,10 @@ def cost_of(recipe: Recipe, outcome: Outcome) -> str:
     """The tokens of all drafts, as a sentence; empty for a generator without a model."""
     if not recipe.generator.prompts:
         return ""
-    if outcome.tokens_in is None or outcome.tokens_out is None:
+    if outcome.tokens is None:
         return "The model does not say how many tokens there were."
-    return f"{outcome.tokens_in:,} tokens in and {outcome.tokens_out:,} out, for {counted(outcome.drafts, 'draft')}."
+    given, made = outcome.tokens
+    return f"{given:,} tokens in and {made:,} out, for {counted(len(outcome.drafts), 'draft')}."
 
 
 def data_sheet(recipe: Recipe, outcome: Outcome) -> str:
@@ -78,9 +79,11 @@ def data_sheet(recipe: Recipe, outcome: Outcome) -> str:
         prompts=prompts,
         digest_of_prompts=digest(dict(prompts)),
         cost=cost_of(recipe, outcome),
-        drafts=f"{counted(outcome.drafts, 'draft')} {verb(outcome.drafts, 'were')}",
-        passed=share(len(outcome.accepted), outcome.drafts),
+        drafts=f"{counted(len(outcome.drafts), 'draft')} {verb(len(outcome.drafts), 'were')}",
+        passed=share(len(outcome.accepted), len(outcome.drafts)),
         checks=[*_checks(outcome)],
+        references=sum(len(draft.draft.references) for draft in outcome.drafts),
+        removed=sum(draft.removed for draft in outcome.drafts),
         types=", ".join(f"{name} {number}" for name, number in sorted(types.items())),
         easy=share(outcome.easy, len(answerable)) if answerable else "",
         copied=f"{copied:.0%}",
@@ -90,7 +93,7 @@ def data_sheet(recipe: Recipe, outcome: Outcome) -> str:
 
 def _checks(outcome: Outcome) -> Iterator[tuple[object, ...]]:
     """The checks in their order: how many drafts reached each, and how many passed."""
-    failed, reached = outcome.failed(), outcome.drafts
+    failed, reached = outcome.failed(), len(outcome.drafts)
     for check, what in CHECKS.items():
         passed = reached - failed[check]
         yield check, what, reached, passed, share(passed, reached)

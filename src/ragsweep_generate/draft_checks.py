@@ -13,9 +13,9 @@ from ragsweep.datasets.readers.fields import flaw_of_text
 from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.text.content_words import content_stems, content_words, is_near_copy, numbers_and_negations
 from ragsweep.text.dependent_questions import flaw_of_context
-from ragsweep.text.tokens import Span, words
+from ragsweep.text.quotes import find_quote, whole_words
+from ragsweep.text.tokens import Span, count_of_words, stripped, words
 from ragsweep_generate.drafts import UNANSWERABLE, Draft, Request
-from ragsweep_generate.references import locate
 from ragsweep_generate.searching import CorpusSearch, Found, share_within
 
 # The checks in their order, each with what it accepts. A draft that fails one does not reach the next.
@@ -34,38 +34,45 @@ SHOWN_CHARACTERS_OF_DRAFT = 80  # characters of a text in a reason
 EASY_RANK = 1
 LONGEST_QUESTION = 300  # characters
 LEAST_CONTENT = 2  # words of a question that are not function words
+LEAST_SIMILARITY = 0.9  # of the letters of a reference and of what the passage has
+SHORTEST_REFERENCE = 3  # words of a reference
+QUOTATION_MARKS = {*"'\"\u201c\u201d\u2018\u2019"}
 
 
-class Accepted(NamedTuple):
-    """A question that passed all checks.
+class Checked(NamedTuple):
+    """A draft, and what the checks have found.
 
     Attributes:
         request: What was asked for.
+        draft: What the generator returned.
         question: The question, in one line.
         references: Spans of the document that answer it, in order; none for a question that is out of scope.
-        copied: Share of its words of content that its references have, too; None if it is out of scope.
-        rank: The rank, from 1, at which BM25 finds its passage; None if not within the first 100, or out of scope.
+        removed: How many references of the draft are not in their passage.
+        check: The check that it failed; empty if it passed all of them.
+        reason: Why it failed.
+        copied: Share of its words of content that its references have, too; None if it failed or is out of scope.
+        rank: The rank, from 1, at which BM25 finds its passage; None if not within the first 100, or as `copied`.
     """
 
     request: Request
+    draft: Draft
     question: str
     references: tuple[Span, ...]
-    copied: float | None
-    rank: int | None
+    removed: int
+    check: str
+    reason: str
+    copied: float | None = None
+    rank: int | None = None
+
+    @property
+    def is_out_of_scope(self) -> bool:
+        """Whether the documents should not answer it."""
+        return self.request.query_type == UNANSWERABLE
 
     @property
     def is_easy(self) -> bool:
         """Whether BM25 finds its passage first, before any other."""
         return self.rank == EASY_RANK
-
-
-class Rejected(NamedTuple):
-    """A draft that failed a check, and why."""
-
-    request: Request
-    draft: Draft
-    check: str
-    reason: str
 
 
 @dataclass
@@ -77,77 +84,47 @@ class Checker:
         questions: What was accepted so far.
         stems: The content stems of each.
         embeddings: Their embeddings, each of shape [dimensions]; none without an encoder.
-        references: How many references the drafts had.
-        removed: How many of them are not in their passage.
     """
 
     search: CorpusSearch
     questions: list[str] = field(default_factory=list)
     stems: list[Sequence[str]] = field(default_factory=list)
     embeddings: list[Embeddings] = field(default_factory=list)
-    references: int = 0
-    removed: int = 0
 
-    def check(self, requests: Sequence[Request], drafts: Sequence[Draft]) -> list[Accepted | Rejected]:
+    def check(self, requests: Sequence[Request], drafts: Sequence[Draft]) -> list[Checked]:
         """The outcome of each draft, in their order."""
-        outcomes = [self._alone(request, draft) for request, draft in zip(requests, drafts, strict=True)]
-        candidates = [(at, outcome) for at, outcome in enumerate(outcomes) if isinstance(outcome, Accepted)]
-        questions = [candidate.question for _, candidate in candidates]
-        hits = self.search.find(questions, [candidate.request.source for _, candidate in candidates])
+        outcomes = [checked_alone(request, draft) for request, draft in zip(requests, drafts, strict=True)]
+        passed = [at for at, outcome in enumerate(outcomes) if not outcome.check]
+        questions = [outcomes[at].question for at in passed]
+        hits = self.search.find(questions, [outcomes[at].request.source for at in passed])
         embeddings = self.search.embeddings_of(questions)
-        for row, (at, candidate) in enumerate(candidates):
+        for row, at in enumerate(passed):
             vector = None if embeddings is None else embeddings[row]
-            outcomes[at] = self._among_others(candidate, drafts[at], vector, hits[row])
+            outcomes[at] = self._among_others(outcomes[at], vector, hits[row])
         return outcomes
 
-    def _alone(self, request: Request, draft: Draft) -> Accepted | Rejected:
-        """The outcome of the checks that need nothing but the draft and its passage."""
-        question, source = one_line(draft.question), request.source
-        spans = [locate(reference, source.text) for reference in draft.references]
-        self.references += len(spans)
-        self.removed += spans.count(None)
-        if draft.flaw:
-            return Rejected(request, draft, "response", draft.flaw)
-        if flaw := flaw_of_form(question):
-            return Rejected(request, draft, "form", flaw)
-        if flaw := flaw_of_context(question):
-            return Rejected(request, draft, "context", flaw)
-        out_of_scope = request.query_type == UNANSWERABLE
-        if out_of_scope == bool(draft.references):
-            return Rejected(request, draft, "reference", "it has references" if out_of_scope else "it has none")
-        if spans and not any(spans):
-            missing = shortened(one_line(draft.references[0]), SHOWN_CHARACTERS_OF_DRAFT)
-            return Rejected(request, draft, "reference", f"the passage does not contain {missing!r}")
-        places = sorted({(source.start + start, source.start + end) for start, end in filter(None, spans)})
-        if not {*content_stems(question)} & {*content_stems(source.text)}:
-            return Rejected(request, draft, "subject", "it has no word of the passage")
-        return Accepted(request, question, tuple(places), None, None)
-
-    def _among_others(
-        self, candidate: Accepted, draft: Draft, vector: Embeddings | None, hits: Found
-    ) -> Accepted | Rejected:
+    def _among_others(self, draft: Checked, vector: Embeddings | None, hits: Found) -> Checked:
         """The outcome of the checks that compare a draft with accepted questions and with other passages."""
-        request, question, references, *_ = candidate
-        source, out_of_scope = request.source, request.query_type == UNANSWERABLE
-        answer = " ".join(source.text[start - source.start : end - source.start] for start, end in references)
+        question, source = draft.question, draft.request.source
+        answer = " ".join(source.text[start - source.start : end - source.start] for start, end in draft.references)
         if earlier := self._copy_of(question, vector):
             copy = shortened(earlier, SHOWN_CHARACTERS_OF_DRAFT)
-            return Rejected(request, draft, "copy", f"it is a near copy of {copy!r}")
-        if out_of_scope:
+            return draft._replace(check="copy", reason=f"it is a near copy of {copy!r}")
+        if draft.is_out_of_scope:
             elsewhere = self.search.maybe_answered(question, source, hits)
         else:
             elsewhere = self.search.answered_elsewhere(question, answer, hits)
         if elsewhere:
             where = f"{elsewhere.document}, page {elsewhere.page_number}"
-            return Rejected(request, draft, "elsewhere", f"{where} may answer it")
+            return draft._replace(check="elsewhere", reason=f"{where} may answer it")
         self.questions.append(question)
         self.stems.append(content_stems(question))
         if vector is not None:
             self.embeddings.append(vector)
-        if out_of_scope:
-            return candidate
+        if draft.is_out_of_scope:
+            return draft
         copied = share_within({*content_stems(question)}, {*content_stems(answer)})
-        return candidate._replace(copied=copied, rank=hits.rank)
+        return draft._replace(copied=copied, rank=hits.rank)
 
     def _copy_of(self, question: str, vector: Embeddings | None) -> str | None:
         """An earlier question that asks the same: with nearly the same words, or by its embedding.
@@ -167,6 +144,34 @@ class Checker:
         return next((self.questions[at] for at in close if numbers_and_negations(self.questions[at]) == same), None)
 
 
+def checked_alone(request: Request, draft: Draft) -> Checked:
+    """The outcome of the checks that need nothing but the draft and its passage."""
+    question, source = one_line(draft.question), request.source
+    spans = [locate(reference, source.text) for reference in draft.references]
+    places = sorted({(source.start + start, source.start + end) for start, end in filter(None, spans)})
+    check, reason = _failed_alone(request, draft, question, is_located=bool(places))
+    return Checked(request, draft, question, tuple(places), spans.count(None), check, reason)
+
+
+def _failed_alone(request: Request, draft: Draft, question: str, *, is_located: bool) -> tuple[str, str]:
+    """The first check that a draft fails, and why; empty if it fails none."""
+    if draft.flaw:
+        return "response", draft.flaw
+    if flaw := flaw_of_form(question):
+        return "form", flaw
+    if flaw := flaw_of_context(question):
+        return "context", flaw
+    out_of_scope = request.query_type == UNANSWERABLE
+    if out_of_scope == bool(draft.references):
+        return "reference", "it has references" if out_of_scope else "it has none"
+    if draft.references and not is_located:
+        missing = shortened(one_line(draft.references[0]), SHOWN_CHARACTERS_OF_DRAFT)
+        return "reference", f"the passage does not contain {missing!r}"
+    if not {*content_stems(question)} & {*content_stems(request.source.text)}:
+        return "subject", "it has no word of the passage"
+    return "", ""
+
+
 def flaw_of_form(question: str) -> str | None:
     """Why a text cannot be a question; None if it can."""
     if flaw := flaw_of_text(question):
@@ -178,3 +183,17 @@ def flaw_of_form(question: str) -> str | None:
     if len(content_words(question)) < LEAST_CONTENT:
         return f"it has fewer than {LEAST_CONTENT} words of content"
     return None
+
+
+def locate(reference: str, text: str) -> Span | None:
+    """Where a reference, as a model has copied it, is in a text; None if the text does not contain it.
+
+    The span is that of the text, so what is recorded is what the text says.
+    """
+    reference = reference.strip()
+    if {reference[:1], reference[-1:]} <= QUOTATION_MARKS:  # a model often puts what it copies into quotes
+        reference = reference[1:-1].strip()
+    if count_of_words(reference) < SHORTEST_REFERENCE:
+        return None
+    place = find_quote(reference, text, LEAST_SIMILARITY)
+    return stripped(text, *whole_words(text, *place)) if place else None

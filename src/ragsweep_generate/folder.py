@@ -13,7 +13,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.datasets.formats.generated_questions import BM25_RANK, COPIED, EASY
 from ragsweep.datasets.model.grouping import GENERATED_FROM
 from ragsweep_generate.data_sheet import Recipe, data_sheet
-from ragsweep_generate.draft_checks import Accepted, Rejected
+from ragsweep_generate.draft_checks import Checked
 from ragsweep_generate.drafts import UNANSWERABLE, GeneratorError, Source
 from ragsweep_generate.making import Outcome
 
@@ -66,7 +66,7 @@ def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
         file.writelines(f"{json.dumps(row, ensure_ascii=False, allow_nan=False)}\n" for row in rows)
 
 
-def _question(question: Accepted) -> dict[str, Any]:
+def _question(question: Checked) -> dict[str, Any]:
     """A line of the questions: what `questions=spans` reads, and what is known of the question."""
     source, query_type, _ = question.request
     row = {
@@ -83,13 +83,13 @@ def _question(question: Accepted) -> dict[str, Any]:
     return row
 
 
-def _references(question: Accepted, source: Source) -> Iterator[dict[str, Any]]:
+def _references(question: Checked, source: Source) -> Iterator[dict[str, Any]]:
     for start, end in question.references:
         content = source.text[start - source.start : end - source.start]
         yield {"content": content, "start_index": start, "end_index": end}
 
 
-def _rejected(rejected: Rejected) -> dict[str, Any]:
+def _rejected(rejected: Checked) -> dict[str, Any]:
     source, query_type, _ = rejected.request
     return {
         "check": rejected.check,

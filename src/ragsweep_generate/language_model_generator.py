@@ -11,14 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ragsweep.core.parsing import MalformedError
 from ragsweep.core.terminal import one_line, shortened
-from ragsweep.models.language.language_model import (
-    Asking,
-    Conversation,
-    LanguageModel,
-    MaxTokens,
-    Message,
-    most_tokens,
-)
+from ragsweep.models.language.language_model import Asking, Conversation, LanguageModel, MaxTokens, Message, most_tokens
 from ragsweep.models.language.response import CAUSE_NAMES, json_in
 from ragsweep.models.language.writing import MARK, prompt_beside
 from ragsweep.store.component import expect_kind

@@ -17,15 +17,8 @@ from ragsweep.datasets import Document, RecursiveChunker
 from ragsweep.datasets.readers.fields import flaw_of_text
 from ragsweep.store.code import kind_of
 from ragsweep.text.tokens import count_of_words
-from ragsweep_generate.draft_checks import CHECKS, Accepted, Checker, Rejected
-from ragsweep_generate.drafts import (
-    UNANSWERABLE,
-    Draft,
-    Generator,
-    GeneratorError,
-    Request,
-    Source,
-)
+from ragsweep_generate.draft_checks import CHECKS, Checked, Checker
+from ragsweep_generate.drafts import UNANSWERABLE, Draft, Generator, GeneratorError, Request, Source
 
 DRAFTS_AT_ONCE = 40  # drafts that are asked for at once; if as many in a row fail the checks, no more are asked for
 
@@ -68,37 +61,39 @@ class Outcome:
     """What became of all drafts.
 
     Attributes:
-        accepted: The questions, in the order in which they were made.
-        rejected: The drafts that failed a check.
-        tokens_in: Tokens of all prompts; None if not known.
-        tokens_out: Tokens of all responses; None if not known.
+        drafts: All of them, in the order in which they were made.
         shortfall: Why there are fewer questions than wanted; empty if there are enough.
-        references: How many references the drafts had, as of `Checker`.
-        removed: How many of them are not in their passage.
     """
 
-    accepted: list[Accepted] = field(default_factory=list)
-    rejected: list[Rejected] = field(default_factory=list)
-    tokens_in: int | None = 0
-    tokens_out: int | None = 0
+    drafts: list[Checked] = field(default_factory=list)
     shortfall: str = ""
-    references: int = 0
-    removed: int = 0
 
     @property
-    def drafts(self) -> int:
-        """How many drafts there were."""
-        return len(self.accepted) + len(self.rejected)
+    def accepted(self) -> list[Checked]:
+        """The questions: the drafts that passed all checks."""
+        return [draft for draft in self.drafts if not draft.check]
 
     @property
-    def answerable(self) -> list[Accepted]:
+    def rejected(self) -> list[Checked]:
+        """The drafts that failed a check."""
+        return [draft for draft in self.drafts if draft.check]
+
+    @property
+    def answerable(self) -> list[Checked]:
         """The questions that the documents answer."""
-        return [question for question in self.accepted if question.request.query_type != UNANSWERABLE]
+        return [question for question in self.accepted if not question.is_out_of_scope]
 
     @property
     def easy(self) -> int:
         """How many questions have a passage that BM25 finds first."""
         return sum(question.is_easy for question in self.answerable)
+
+    @property
+    def tokens(self) -> tuple[int, int] | None:
+        """Tokens of all prompts and of all responses; None if not known."""
+        ways = [(draft.draft.tokens_in, draft.draft.tokens_out) for draft in self.drafts]
+        known = [(given, made) for given, made in ways if given is not None and made is not None]
+        return (sum(given for given, _ in known), sum(made for _, made in known)) if len(known) == len(ways) else None
 
     def failed(self) -> Counter[str]:
         """How many drafts failed each check."""
@@ -144,13 +139,12 @@ def make(generator: Generator, sources: Sequence[Source], checker: Checker, plan
             left, reason = missing
             more = f"{left} of {number} {noun} are missing: {reason}"
             outcome.shortfall = f"{outcome.shortfall}; {more}" if outcome.shortfall else more
-    outcome.references, outcome.removed = checker.references, checker.removed
     if not any(question.references for question in outcome.accepted):  # no sweep can run on that
         [(check, times)] = outcome.failed().most_common(1)
         example = next(draft for draft in outcome.rejected if draft.check == check)
         raise GeneratorError(
-            f"generator: no draft of {outcome.drafts} is a question with references that passed the checks, so nothing "
-            f"was written; {times} failed {check!r} ({CHECKS[check]}), such as: {example.reason}"
+            f"generator: no draft of {len(outcome.drafts)} is a question with references that passed the checks, so "
+            f"nothing was written; {times} failed {check!r} ({CHECKS[check]}), such as: {example.reason}"
         )
     return outcome
 
@@ -176,16 +170,9 @@ def _take(
             return missing, no_more if asked == most else "the passages are used up"
         asked += len(batch)
         drafts = _checked(generator, batch)
-        for way in ("tokens_in", "tokens_out"):
-            tokens = [getattr(outcome, way), *(getattr(draft, way) for draft in drafts)]
-            setattr(outcome, way, None if None in tokens else sum(tokens))
         for checked in checker.check(batch, drafts):
-            if isinstance(checked, Accepted):
-                outcome.accepted.append(checked)
-                in_a_row = 0
-            else:
-                outcome.rejected.append(checked)
-                in_a_row += 1
+            outcome.drafts.append(checked)
+            in_a_row = in_a_row + 1 if checked.check else 0
     return None
 
 

@@ -31,12 +31,35 @@ def load(folder, **settings):
     return beir_dataset("small", str(folder), **settings).load()
 
 
-def test_a_document_is_its_title_a_space_and_its_text(folder):
-    assert [document.text for document in load(folder).documents] == ["Malaria Fever with chills.", "Rest."]
+FILES = ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv")
 
 
-def test_the_unit_is_the_document(folder):
-    assert [page.unit for document in load(folder).documents for page in document.pages] == ["d1", "d2"]
+def test_judged_queries_documents_and_grades_are_read(folder):
+    found = load(folder)
+    assert [document.text for document in found.documents] == ["Malaria Fever with chills.", "Rest."]
+    assert [page.unit for document in found.documents for page in document.pages] == ["d1", "d2"]
+    assert [query.query_id for query in found.queries] == ["q1"]
+    assert found.judgments == (Judgment("q1", "d1", 2), Judgment("q1", "d2", 0))
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    ("old", "new"), [(b"", b""), (b"\n", b"\r\n"), (b"\n", b"\n\n"), (b"\t2\n", b"\t2.0\n"), (b"\td1\t", b"\t d1 \t"),
+                     (b"query-id\tcorpus-id\tscore\n", b""), (b"\t2\n", b"\t2\nq1\td1\t2\n")]
+)  # fmt: skip
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_how_a_file_is_written_changes_nothing(folder, name, old, new, ending):
+    """Zipped, with lines of Windows or empty lines, grades of pandas, spaces, no header, a line twice."""
+
+    def read():
+        dataset = Dataset.from_collection(load(folder), PageChunker())
+        return dataset.texts, dataset.queries, dataset.qrels.unit.tolist(), dataset.qrels.grade.tolist()
+
+    plain = read()
+    content = (folder / name).read_bytes().replace(old, new)
+    (folder / name).unlink()
+    (folder / f"{name}{ending}").write_bytes(gzip.compress(content) if ending else content)
+    assert read() == plain
 
 
 def test_what_else_is_known_of_a_query_becomes_further_fields(folder):
@@ -60,44 +83,9 @@ def test_a_field_can_be_the_type(folder):
         beir_dataset("small", str(folder), type="sort").load()
 
 
-def test_only_judged_queries_are_loaded(folder):
-    assert [query.query_id for query in load(folder).queries] == ["q1"]
-
-
-def test_grades_are_kept(folder):
-    assert load(folder).judgments == (Judgment("q1", "d1", 2), Judgment("q1", "d2", 0))
-
-
-def test_qrels_without_a_header_lose_no_judgment(folder):
-    (folder / "qrels" / "test.tsv").write_text("q1\td1\t1\n")
-    assert load(folder).judgments == (Judgment("q1", "d1", 1),)
-
-
 def test_the_split_names_the_qrels(folder):
     (folder / "qrels" / "dev.tsv").write_text("q2\td2\t1\n")
     assert load(folder, split="dev").judgments == (Judgment("q2", "d2", 1),)
-
-
-@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"])
-def test_a_gzipped_file_reads_as_the_plain_one(folder, name):
-    plain = load(folder)
-    content = (folder / name).read_bytes()
-    (folder / name).unlink()
-    (folder / f"{name}.gz").write_bytes(gzip.compress(content))
-    assert load(folder) == plain
-
-
-@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"])
-def test_windows_line_ends_change_nothing(folder, name):
-    plain = load(folder)
-    (folder / name).write_bytes((folder / name).read_bytes().replace(b"\n", b"\r\n"))
-    assert load(folder) == plain
-
-
-def test_grades_may_be_written_as_pandas_writes_them(folder):
-    plain = load(folder)
-    (folder / "qrels" / "test.tsv").write_text(QRELS.replace("\t2\n", "\t2.0\n"))
-    assert load(folder) == plain
 
 
 def test_an_id_may_be_a_whole_number_as_pandas_writes_it(folder):
@@ -109,31 +97,37 @@ def test_an_id_may_be_a_whole_number_as_pandas_writes_it(folder):
     assert collection.judgments == (Judgment("7", "1", 1),)
 
 
-@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"])
-def test_empty_lines_change_nothing(folder, name):
-    plain = load(folder)
-    (folder / name).write_bytes((folder / name).read_bytes() + b"\n\n")
-    assert load(folder) == plain
-
-
-def test_white_space_around_an_id_changes_nothing(folder):
-    plain = load(folder).judgments
-    (folder / "qrels" / "test.tsv").write_text(QRELS.replace("d1", " d1 "))
-    assert load(folder).judgments == plain
-
-
 # Bad inputs
 
 
-def test_a_missing_folder_names_the_setting(tmp_path):
-    with pytest.raises(DatasetError, match=r"dataset\.path: .*nowhere does not exist; expected a folder with corpus"):
-        load(tmp_path / "nowhere")
+@pytest.mark.parametrize(
+    ("place", "missing", "said"),
+    [
+        ("nowhere", "", r"dataset\.path: .*nowhere does not exist; expected a folder with corpus"),
+        ("corpus.jsonl", "", r"dataset\.path: .*corpus\.jsonl is a file; expected a folder"),
+        ("", "corpus.jsonl", r"corpus\.jsonl does not exist, nor does .*\.gz.*docs/data_recipes\.md"),
+        ("", "queries.jsonl", r"queries\.jsonl does not exist, nor does .*\.gz"),
+    ],
+)
+def test_what_is_missing_is_named(folder, place, missing, said):
+    if missing:
+        (folder / missing).unlink()
+    with pytest.raises(DatasetError, match=said):
+        load(folder / place)
 
 
-@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl"])
-def test_a_missing_file_is_named(folder, name):
+def test_a_folder_that_an_archive_has_within_is_named(folder):
+    (folder / "scifact").mkdir()
+    (folder / "corpus.jsonl").rename(folder / "scifact/corpus.jsonl")
+    with pytest.raises(DatasetError, match="scifact has it"):
+        load(folder)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_pipe_is_refused_instead_of_waited_for(folder, name):
     (folder / name).unlink()
-    with pytest.raises(DatasetError, match=rf"{name} does not exist, nor does .*\.gz"):
+    os.mkfifo(folder / name)
+    with pytest.raises(DatasetError, match=f"{name}: not a file"):
         load(folder)
 
 
@@ -143,11 +137,7 @@ def test_a_missing_file_is_named(folder, name):
         ("corpus.jsonl", '{"_id": "d3", "text"', r"corpus\.jsonl, line 3: not JSON"),
         ("queries.jsonl", '{"_id": " ", "text": "a"}', r"queries\.jsonl, line 3: the field '_id' is blank"),
         ("queries.jsonl", "{}", r"queries\.jsonl, line 3: the field '_id' is missing"),
-        (
-            "qrels/test.tsv",
-            "q1 0 d1 1",
-            r"test\.tsv, line 4: found 4 columns, expected 3 as in the first line",
-        ),
+        ("qrels/test.tsv", "q1 0 d1 1", r"test\.tsv, line 4: found 4 columns, expected 3 as in the first line"),
         ("qrels/test.tsv", "q1\td1\thigh", r"test\.tsv, line 4: the grade is \"high\"; expected a whole number"),
         ("qrels/test.tsv", "q1\td1\t1.5", r"test\.tsv, line 4: the grade is \"1\.5\"; expected a whole number"),
         (
@@ -163,6 +153,7 @@ def test_a_missing_file_is_named(folder, name):
             r"test\.tsv, line 4: 'd1' has the grade 1 for query 'q1', but 2 in line 2; expected one",
         ),
         ("qrels/test.tsv", "q9\td1\t1", r"queries\.jsonl: has no query 'q9', which is judged"),
+        ("queries.jsonl", '{"_id": "q1", "text": "two"}', r"queries\.jsonl, line 3: .*'q1'"),
     ],
 )
 def test_a_bad_line_is_named_with_file_and_number(folder, name, line, message):
@@ -172,9 +163,10 @@ def test_a_bad_line_is_named_with_file_and_number(folder, name, line, message):
         load(folder)
 
 
-def test_a_duplicate_judgment_is_accepted(folder):
-    (folder / "qrels" / "test.tsv").write_text(f"{QRELS}q1\td1\t2\n")
-    assert Dataset.from_collection(load(folder), PageChunker()).qrels.grade.tolist() == [2, 0]
+def test_qrels_of_another_corpus_are_bad_input(folder):
+    (folder / "qrels" / "test.tsv").write_text("q1\tx1\t1\n")
+    with pytest.raises(DatasetError, match=r"none of the documents in qrels/test\.tsv is in the corpus"):
+        load(folder)
 
 
 def test_a_query_without_text_is_refused_only_if_it_is_judged(folder):
@@ -182,31 +174,6 @@ def test_a_query_without_text_is_refused_only_if_it_is_judged(folder):
     load(folder)
     (folder / "qrels" / "test.tsv").write_text(f"{QRELS}q3\td1\t2\n")
     with pytest.raises(DatasetError, match=r"queries\.jsonl, line 3: the field 'text' is blank"):
-        load(folder)
-
-
-def test_a_file_instead_of_a_folder_is_refused(folder):
-    with pytest.raises(DatasetError, match=r"dataset\.path: .*corpus\.jsonl is a file; expected a folder"):
-        load(folder / "corpus.jsonl")
-
-
-@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"])
-def test_a_pipe_is_refused_instead_of_waited_for(folder, name):
-    (folder / name).unlink()
-    os.mkfifo(folder / name)
-    with pytest.raises(DatasetError, match=f"{name}: not a file"):
-        load(folder)
-
-
-def test_qrels_of_another_corpus_are_bad_input(folder):
-    (folder / "qrels" / "test.tsv").write_text("q1\tx1\t1\n")
-    with pytest.raises(DatasetError, match=r"none of the documents in qrels/test\.tsv is in the corpus"):
-        load(folder)
-
-
-def test_a_query_that_is_in_the_file_twice_is_bad_input(folder):
-    (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "one"}\n{"_id": "q1", "text": "two"}\n')
-    with pytest.raises(DatasetError, match=r"queries\.jsonl, line 2: .*'q1'"):
         load(folder)
 
 
@@ -226,7 +193,7 @@ def written(tmp_path_factory):
     return root
 
 
-@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"])
+@pytest.mark.parametrize("name", FILES)
 @given(line=st.binary(max_size=30) | OBJECTS | ROWS)
 @example(line=b"\xff")
 def test_any_line_loads_or_is_refused_in_one_line(written, name, line):

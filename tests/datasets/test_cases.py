@@ -19,22 +19,12 @@ def chunked(**changes):
     return Dataset.from_collection(replace(ANSWERED, **changes), PageChunker())
 
 
-def test_a_dataset_has_the_cases_of_its_collection():
-    assert chunked().cases == (CASE,)
-
-
-def test_a_dataset_with_cases_needs_no_judgments():
+def test_a_dataset_with_cases_needs_neither_judgments_nor_documents():
     dataset = chunked(judgments=())
-    assert (len(dataset.passages), len(dataset.qrels.grade), len(dataset.cases)) == (1, 0, 1)
-
-
-def test_a_dataset_with_cases_needs_no_documents():
+    assert (len(dataset.passages), len(dataset.qrels.grade), dataset.cases) == (1, 0, (CASE,))
     dataset = chunked(documents=(), judgments=())
     assert dataset.profile == {"passages": 0, "units": 0, "queries": 1, "judgments": 0}
     assert (dataset.passage_units.tolist(), dataset.coverage()) == ([], 0)
-
-
-def test_documents_without_text_are_bad_input_also_for_a_dataset_with_cases():
     blank = Document.from_pages("a.pdf", [("1", "a.pdf#1", "")])
     with pytest.raises(DatasetError, match="small: the documents contain no text, so nothing can be retrieved"):
         chunked(documents=(blank,))
@@ -100,7 +90,3 @@ def test_two_datasets_share_a_digest_only_if_their_cases_are_equal(one, other, c
     other = replace(one, **{changed: getattr(other, changed)})
     digests = [replace(ANSWERED, cases=(case,)).digest for case in (one, other)]
     assert (digests[0] == digests[1]) == (one == other)
-
-
-def test_cases_change_the_digest():
-    assert chunked().digest != chunked(cases=()).digest

@@ -19,6 +19,7 @@ from ragsweep.datasets import (
     FixedChunker,
     Judgment,
     MarkdownChunker,
+    PageChunker,
     Query,
     RecursiveChunker,
     SemanticChunker,
@@ -101,10 +102,6 @@ def test_windows_have_exactly_so_many_tokens():
     assert ["".join(each.split()) for each in passages] == ["".join(window) for window in windows]
 
 
-def test_windows_of_characters():
-    assert texts(FixedChunker(4, 1, "characters"), "abcdefghij") == ["abcd", "defg", "ghij"]
-
-
 def test_the_tokens_of_one_character_stay_together(byte_level):
     assert texts(FixedChunker(3, 0, tokenizer=byte_level), "ab🙂c") == ["ab", "🙂", "c"]  # four bytes
     assert texts(FixedChunker(5, 0, tokenizer=byte_level), "ab🙂c") == ["ab", "🙂c"]
@@ -125,18 +122,34 @@ def test_a_part_of_a_text_has_the_tokens_that_touch_it(text, start, length):
     assert Tokens.of(text, tokens).length(start, end) == touching
 
 
-def test_passages_have_whole_sentences():
-    text = "One two three. Four five six. Seven."
-    assert texts(SentenceChunker(size=25), text) == ["One two three.", "Four five six. Seven."]
-    assert texts(SentenceChunker(size=25, overlap=16), text) == ["One two three.", "Four five six. Seven."]
-    assert texts(SentenceChunker(size=30, overlap=16), text) == [
-        "One two three. Four five six.",
-        "Four five six. Seven.",
-    ]
+SENTENCES, SPACED = "One two three. Four five six. Seven.", "one two" + " " * 20
+CUTS = [
+    (FixedChunker(4, 1, "characters"), "abcdefghij", ["abcd", "defg", "ghij"]),
+    (SentenceChunker(size=25, overlap=16), SENTENCES, ["One two three.", "Four five six. Seven."]),
+    (SentenceChunker(size=30, overlap=16), SENTENCES, ["One two three. Four five six.", "Four five six. Seven."]),
+    (SentenceChunker(size=9), "One two three. Four.", ["One two", "three.", "Four."]),  # between words
+    (MarkdownChunker(size=8, overlap=4), "# A\nb c d e f\n# G\nh", ["# A\nb c", "b c d e", "d e f", "# G\nh"]),
+    (MarkdownChunker(across_pages=True), "# A\nb\f# C\nd", ["# A\nb", "# C\nd"]),  # at the top of a page
+    (RecursiveChunker(7, 0), "aa bb\n\ncc dd", ["aa bb", "cc dd"]),  # a paragraph rather than a line
+    (RecursiveChunker(7, 0), "aa bb\ncc dd", ["aa bb", "cc dd"]),  # a line rather than a sentence
+    (RecursiveChunker(7, 0), "a. b. cc dd", ["a. b.", "cc dd"]),  # a sentence rather than a word
+    (RecursiveChunker(7, 0), "剂量减半。应立即", ["剂量减半。", "应立即"]),  # in any script
+    (RecursiveChunker(7, 0), "是「対」。次は5\uff0e5", ["是「対」。", "次は5\uff0e5"]),
+    (RecursiveChunker(7, 0), "है। कल नया", ["है।", "कल नया"]),
+    (RecursiveChunker(7, 0), "aaa bb ccc", ["aaa bb", "ccc"]),  # a word rather than a character
+    (RecursiveChunker(7, 0), "aaaaaaaaaa", ["aaaaaaa", "aaa"]),  # a character where nothing else is left
+    (RecursiveChunker(9, 3), "aa bb cc dd", ["aa bb cc", "cc dd"]),  # repeats the end of the previous one
+    (RecursiveChunker(8, 4), "血压高。心率快。体温低。", ["血压高。心率快。", "心率快。体温低。"]),
+    (RecursiveChunker(12, 8), SPACED, ["one two"]),  # white space adds no passage that only repeats
+    (RecursiveChunker(), " \n\t ", []),
+    (PageChunker(), " \n\t ", []),
+    (PageChunker(), "  one\n\ntwo ", ["one\n\ntwo"]),
+]
 
 
-def test_a_sentence_that_is_too_long_breaks_between_words():
-    assert texts(SentenceChunker(size=9), "One two three. Four.") == ["One two", "three.", "Four."]
+@pytest.mark.parametrize(("chunker", "text", "expected"), CUTS, ids=range(len(CUTS)))
+def test_a_text_is_cut_where_it_should_be(chunker, text, expected):
+    assert texts(chunker, text) == expected
 
 
 MARKDOWN = "Before.\n# Iron\n## Dose\nOne.\n```\n# no heading\n```\n## Age\nTwo.\n\nTea\n---\n> # quoted\n# Last"
@@ -160,23 +173,6 @@ def test_fields_before_a_text_are_a_section_and_no_heading(end):
     ]  # fmt: skip
     assert [level for _, _, level in headings_in(f"{fields}{end}{body}")] == [2]
     assert [level for _, _, level in headings_in(f"---{end}Iron{end}---{end}")] == [2]  # a rule and a heading
-
-
-def test_a_level_says_which_headings_begin_a_passage():
-    assert len(texts(MarkdownChunker(level=1), MARKDOWN)) == 3
-
-
-def test_no_passage_has_the_text_of_two_sections():
-    assert texts(MarkdownChunker(size=8, overlap=4), "# A\nb c d e f\n# G\nh") == [
-        "# A\nb c",
-        "b c d e",
-        "d e f",
-        "# G\nh",
-    ]
-
-
-def test_a_heading_at_the_top_of_a_page_begins_a_passage():
-    assert texts(MarkdownChunker(across_pages=True), "# A\nb\f# C\nd") == ["# A\nb", "# C\nd"]
 
 
 @cache
@@ -256,12 +252,6 @@ def test_stored_passages_are_found_by_what_decides_them(store, tmp_path):
         Dataset.from_collection(collection, SemanticChunker(encoder=encoder), store)
     assert ModelTokenizer(str(folder)).fingerprint == MINILM.fingerprint
     assert len([entry for entry in store.entries() if entry.stage == "spans"]) == 4
-
-
-def test_another_tokenizer_counts_other_tokens():
-    text = "unregistered haemoglobin measurements " * 20
-    one, other = (FixedChunker(10, tokenizer=each).split(text) for each in (MINILM, WORDS))
-    assert one != other
 
 
 @pytest.mark.parametrize("kind", KINDS)

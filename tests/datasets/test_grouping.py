@@ -30,13 +30,7 @@ def names(collection, field):
 
 def test_a_field_names_the_groups_and_who_has_no_other_in_it_is_alone():
     assert names(asked(*FIELDS), "page") == ["1", None, "1", None, None]
-
-
-def test_nothing_is_grouped_unless_it_is_asked_for():
-    assert names(asked(*FIELDS), None) == [None] * 5
-
-
-def test_the_type_of_questions_can_be_their_group():
+    assert names(asked(*FIELDS), None) == [None] * 5  # nothing is grouped unless it is asked for
     assert names(asked({}, {}, {}, types=["a", None, "a"]), "query_type") == ["a", None, "a"]
 
 

@@ -1,36 +1,22 @@
 """The libraries that read PDF files, and references in what they read."""
 
-import json
 import re
 import sys
 import zipfile
 from collections import Counter
 from itertools import chain
 from pathlib import Path
-from types import SimpleNamespace
 
 import docx
 import pytest
 from application import PROJECT
-from rapidfuzz.fuzz import ratio
-from read_strictly import span_questions
 
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.datasets import (
-    Dataset,
-    Document,
-    OwnDataset,
-    PdfDocuments,
-    RecursiveChunker,
-    TextCorpus,
-    pdf_dataset,
-)
-from ragsweep.datasets.formats.pdf_headings import PageHeading, placed
-from ragsweep.datasets.formats.pdf_parsers import PARSERS
+from ragsweep.datasets import Document, PdfDocuments, TextCorpus, pdf_dataset
+from ragsweep.datasets.formats import pdf_documents
+from ragsweep.datasets.formats.pdf_parsers import PARSERS, PageHeading, placed
 
-OTHERS = [
-    pytest.param("pypdf", marks=pytest.mark.extra("parsers")),
-]
+OTHERS = [pytest.param("pypdf", marks=pytest.mark.extra("parsers"))]
 ALL = ["pdfium", *OTHERS]
 LEFT = ["Anaemia is common in pregnancy.", "Measure Hb at each contact.", "Refer below 7 g/dl at once."]
 RIGHT = ["Give one tablet a day.", "Advise green leaves.", "Follow up in four weeks."]
@@ -113,15 +99,13 @@ def test_the_usual_parser_is_in_no_digest_and_no_setting(columns):
 def test_the_version_of_another_parser_is_a_setting_and_part_of_the_key(columns, store, monkeypatch):
     from importlib.metadata import version
 
-    from ragsweep.datasets.formats.pdf_parsers import PyPdf
-
     documents = PdfDocuments(str(columns), parser="pypdf", store=store)
     assert documents.fingerprint == f"pypdf {version('pypdf')}"
     assert "parser" not in documents.without_effect
     for _ in range(2):
         documents.read()
     assert [entry.stage for entry in store.entries()] == ["pages"]
-    monkeypatch.setattr(PyPdf, "libraries", ("pypdf", "reportlab"))
+    monkeypatch.setattr(pdf_documents, "version", lambda name: "0")
     documents.read()
     assert [entry.stage for entry in store.entries()] == ["pages", "pages"]
 
@@ -135,8 +119,7 @@ def test_labels_are_those_of_the_file_whatever_the_parser(parser, tmp_path, writ
 
 @pytest.mark.extra("parsers")
 def test_what_pdfium_cannot_open_has_no_headings_and_no_labels(tmp_path, write_pdf, monkeypatch):
-    lenient = SimpleNamespace(libraries=("pypdf",), texts=lambda path: iter(["One tablet a day."]))
-    monkeypatch.setitem(PARSERS, "pypdf", lenient)
+    monkeypatch.setitem(PARSERS, "pypdf", lambda path: iter(["One tablet a day."]))
     path = write_pdf(tmp_path / "a.pdf", "One tablet a day.")
     path.write_bytes(b"x" * 5000 + b"\n" + path.read_bytes())  # PDFium looks for the mark in the first 1,024
     corpus = PdfDocuments(str(path), parser="pypdf")
@@ -259,85 +242,3 @@ def test_the_recipe_reads_the_header_of_a_word_document(recipe, tmp_path):
     [document] = recipe("docx2python", tmp_path).read()
     assert "Draft of May" in document.text
     assert "One tablet a day." in document.text
-
-
-REFERENCES = [*LEFT, "pregnancy.\nMeasure", *RIGHT, "contact. Refer below", f"{LEFT[0]} {LEFT[1]}", " ".join(RIGHT)]
-
-
-@pytest.fixture
-def spans(columns, tmp_path):
-    """The collection of span questions about the columns, by the parser."""
-    rows = [{"question": f"q {each}", "corpus_id": "columns.pdf", "references": [each]} for each in REFERENCES]
-    (tmp_path / "spans.json").write_text(json.dumps(rows))
-
-    def load(parser, similarity=0.9):
-        questions = span_questions(str(tmp_path / "spans.json"), similarity)
-        return OwnDataset("columns", PdfDocuments(str(columns), parser=parser), questions).load()
-
-    return load
-
-
-def letters(text):
-    return "".join(filter(str.isalnum, text.casefold()))
-
-
-@pytest.mark.parametrize("parser", ALL)
-def test_what_a_parser_loses_is_what_a_slow_loop_does_not_find(parser, spans):
-    collection = spans(parser)
-    text = letters(collection.documents[0].text)
-    lost = []
-    for row, quote in enumerate(map(letters, REFERENCES), start=1):
-        alike = (ratio(quote, text[at : at + len(quote)]) for at in range(len(text) - len(quote) + 1))
-        if max(alike) < 90:
-            lost.append(str(row))
-    assert [each.query_id for each in collection.reading.lost] == lost
-    assert collection.reading.references == len(REFERENCES)
-    assert {each.query_id for each in collection.references} == {q.query_id for q in collection.queries} - {*lost}
-
-
-@pytest.mark.extra("parsers")
-def test_parsers_of_the_same_files_and_questions_have_one_source(spans, columns):
-    usual, other = spans("pdfium"), spans("pypdf")
-    assert usual.digest != other.digest
-    assert usual.reading.source == other.reading.source
-    assert usual.reading.parser != other.reading.parser
-
-
-def test_references_that_hold_for_one_text_alone_have_no_source(columns, tmp_path):
-    rows = [{"question": "q", "corpus_id": "columns.pdf", "references": [LEFT[0]]}]
-    (tmp_path / "one.json").write_text(json.dumps(rows))
-    dataset = OwnDataset("columns", PdfDocuments(str(columns)), span_questions(str(tmp_path / "one.json")))
-    assert dataset.load().reading is None
-
-
-def test_a_reference_with_offsets_of_another_text_names_the_setting_that_finds_it(columns, tmp_path):
-    span = {"content": RIGHT[0], "start_index": 3, "end_index": 3 + len(RIGHT[0])}
-    rows = [{"question": "q", "corpus_id": "columns.pdf", "references": [span]}]
-    (tmp_path / "one.json").write_text(json.dumps(rows))
-    with pytest.raises(DatasetError, match=r"questions\.similarity=0\.9"):
-        OwnDataset("columns", PdfDocuments(str(columns)), span_questions(str(tmp_path / "one.json"))).load()
-    [found] = (
-        OwnDataset("c", PdfDocuments(str(columns)), span_questions(str(tmp_path / "one.json"), 0.9)).load().references
-    )
-    assert PdfDocuments(str(columns)).read()[0].text[found.start : found.end] == RIGHT[0]
-
-
-def twice(tmp_path, content):
-    """A dataset of a text in which a hyphen breaks a word at a line end, twice, and a reference without offsets."""
-    text = "Keep the patient re-\ncord.\n\nTea ... is hot ... for many.\n\nShow the patient re-\ncord."
-    (tmp_path / "a.txt").write_text(text)
-    rows = [{"question": "q", "corpus_id": "a.txt", "references": [content]}]
-    (tmp_path / "one.json").write_text(json.dumps(rows))
-    return OwnDataset("a", TextCorpus(str(tmp_path / "a.txt")), span_questions(str(tmp_path / "one.json"), 0.9))
-
-
-def test_a_reference_that_stands_twice_by_its_letters_is_compared_by_the_words_of_the_text(tmp_path):
-    dataset = Dataset.from_collection(twice(tmp_path, "patient record").load(), RecursiveChunker(40, 0))
-    units = dataset.qrels.unit[dataset.qrels.grade > 0].tolist()
-    relevant = [each.text for each in dataset.passages if dataset.units.index(each.chunk_id) in units]
-    assert relevant == ["Keep the patient re-\ncord.", "Show the patient re-\ncord."]
-
-
-def test_a_reference_without_words_that_stands_twice_is_refused(tmp_path):
-    with pytest.raises(DatasetError, match=r"'\.\.\.'; expected some words"):
-        twice(tmp_path, "...").load()

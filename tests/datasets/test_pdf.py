@@ -40,11 +40,6 @@ def units(collection):
     return [judgment.unit for judgment in collection.judgments]
 
 
-def test_the_text_of_a_page_is_read(dataset):
-    document = dataset({"a.pdf": ["Iron tablets", "Birth plan"]}).documents[0]
-    assert [document.text[page.start : page.end] for page in document.pages] == ["Iron tablets", "Birth plan"]
-
-
 def test_documents_that_are_no_pdf_are_said_to_be_left(dataset, tmp_path, capsys):
     (tmp_path / "pdf" / "more").mkdir(parents=True)
     (tmp_path / "pdf" / "more" / "visitors.md").write_text("From nine to ten.")
@@ -53,62 +48,39 @@ def test_documents_that_are_no_pdf_are_said_to_be_left(dataset, tmp_path, capsys
     assert "1 document that is no PDF, not read: 'more/visitors.md'" in capsys.readouterr().err
 
 
-def test_a_word_hyphenated_at_a_line_end_is_joined(dataset):
-    assert dataset({"a.pdf": ["signs of preg-\nnancy"]}).documents[0].text == "signs of pregnancy"
-
-
 @pytest.mark.parametrize(
-    ("broken", "read"),
+    ("pages", "read"),
     [
-        ("per E-\nMail oder", "per E-Mail oder"),
-        ("die CT-\nUntersuchung", "die CT-Untersuchung"),
-        ("Vitamin-\nC und", "Vitamin-C und"),
-        ("nach COVID-\n19 im", "nach COVID-19 im"),
-        ("THE PRO-\nGRAM IS", "THE PROGRAM IS"),
-        ("ein Arbeits-\nplatz", "ein Arbeitsplatz"),
+        (["signs of preg-\nnancy"], "signs of pregnancy"),
+        (["one\ntwo"], "one\ntwo"),
+        # nothing is hyphenated before a digit, nor before a capital, unless all is in capitals
+        (["per E-\nMail oder"], "per E-Mail oder"),
+        (["die CT-\nUntersuchung"], "die CT-Untersuchung"),
+        (["Vitamin-\nC und"], "Vitamin-C und"),
+        (["nach COVID-\n19 im"], "nach COVID-19 im"),
+        (["THE PRO-\nGRAM IS"], "THE PROGRAM IS"),
+        (["ein Arbeits-\nplatz"], "ein Arbeitsplatz"),
+        # the hyphen stays where the document writes it within a line
+        (["its right-\nhand limit", "the right-hand side"], "its right-hand limit"),
+        (["its right-\nhand limit", "Right-hand rule"], "its right-hand limit"),
+        (["its right-\nhand limit", "a far-right-hand-side"], "its right-hand limit"),
+        (["its right-\nhand limit", "the right hand"], "its righthand limit"),
+        (["its right-\nhand limit", "a right-handed and bright-hand"], "its righthand limit"),
+        (["its right-\nhand limit", "right-hand, righthand, righthand"], "its righthand limit"),
+        (["a CD-\nROM", "the CD-ROM"], "a CD-ROM"),
     ],
 )
-def test_a_hyphen_of_the_word_itself_stays_at_a_line_end(dataset, broken, read):
-    """Nothing is hyphenated before a digit, nor before a capital, unless all is in capitals."""
-    assert dataset({"a.pdf": [broken]}).documents[0].text == read
-
-
-@pytest.mark.parametrize(
-    ("elsewhere", "read"),
-    [
-        ("the right-hand side", "its right-hand limit"),
-        ("Right-hand rule", "its right-hand limit"),
-        ("a far-right-hand-side", "its right-hand limit"),
-        ("the right hand", "its righthand limit"),
-        ("a right-handed and bright-hand", "its righthand limit"),
-        ("right-hand, righthand, righthand", "its righthand limit"),
-    ],
-)
-def test_a_hyphen_at_a_line_end_is_kept_where_the_document_writes_it_within_a_line(dataset, elsewhere, read):
-    [document] = dataset({"a.pdf": ["its right-\nhand limit", elsewhere]}).documents
+def test_the_text_of_a_page_is_read_and_a_word_that_a_line_end_breaks_is_joined(dataset, pages, read):
+    [document] = dataset({"a.pdf": pages}).documents
     assert document.text[: document.pages[0].end].rstrip() == read
 
 
-def test_a_hyphen_between_capitals_is_kept_where_the_document_writes_it(dataset):
-    [document] = dataset({"a.pdf": ["a CD-\nROM", "the CD-ROM"]}).documents
-    assert document.text[: document.pages[0].end].rstrip() == "a CD-ROM"
-
-
-def test_cached_text_equals_the_text_that_was_read(dataset, store):
-    pages = {"a.pdf": ["Iron tablets", "", "Fièvre: 38 °C"], "b.pdf": ["Birth plan"]}
+def test_text_is_read_once_until_the_file_changes(dataset, store):
+    pages = {"a.pdf": ["Iron tablets", "", "Fièvre: 38 °C"], "c/b.pdf": ["Iron tablets", "", "Fièvre: 38 °C"]}
     read, kept = dataset(pages, ["a.pdf#1"], store=store), dataset(pages, ["a.pdf#1"], store=store)
     assert read == kept == dataset(pages, ["a.pdf#1"])
-
-
-def test_text_is_read_once(dataset, store):
-    dataset({"a.pdf": ["Iron tablets"]}, store=store)
-    dataset({"c/a.pdf": ["Iron tablets"]}, ["a.pdf#1"], store=store)
     assert sorted(entry.stage for entry in store.entries()) == ["pages"]
-
-
-def test_a_changed_file_is_read_again(dataset, store):
-    dataset({"a.pdf": ["Iron tablets"]}, store=store)
-    assert dataset({"a.pdf": ["Birth plan"]}, store=store).documents[0].text == "Birth plan"
+    assert dataset({"a.pdf": ["Birth plan"]}, ["a.pdf#1"], store=store).documents[0].text == "Birth plan"
 
 
 def test_cached_text_keeps_its_kind_of_page_numbers(dataset, store):
@@ -118,15 +90,6 @@ def test_cached_text_keeps_its_kind_of_page_numbers(dataset, store):
         dataset({"a.pdf": ["preface"]}, ["i"], page_numbers="label", **settings).documents[0].pages[0].page_number
         == "i"
     )
-
-
-def test_lines_end_as_in_unix(dataset):
-    assert dataset({"a.pdf": ["one\ntwo"]}).documents[0].text == "one\ntwo"
-
-
-def test_pages_count_from_0_and_their_numbers_from_1(dataset):
-    pages = dataset({"a.pdf": ["one", "two"]}).documents[0].pages
-    assert [(page.page, page.page_number) for page in pages] == [(0, "1"), (1, "2")]
 
 
 def test_a_file_in_a_subfolder_is_named_by_its_relative_path(dataset):
@@ -152,65 +115,60 @@ def test_settings_to_paste_choose_the_same_documents(tmp_path, write_pdf, header
     assert " ".join(["corpus=pdf", *chosen, "corpus.page_numbers=label"]) in str(refused.value)
 
 
-def test_a_query_file_may_open_with_a_byte_order_mark(dataset):
-    queries = '\ufeff[{"query": " q ", "relevant_docs": ["1"], "query_type": "t"}]'
-    assert dataset({"a.pdf": ["one"]}, queries=queries).queries[0].text == "q"
-
-
 # Matching
 
 
-@pytest.mark.parametrize("key", ["2", " 2 ", "a.pdf#2"])
-def test_a_page_is_named_by_its_number_or_with_its_document(dataset, key):
-    assert units(dataset({"a.pdf": ["one", "two"]}, [key])) == ["a.pdf#2"]
-
-
-def test_34_never_matches_340_or_134(dataset):
-    assert units(dataset({"a.pdf": ["text"] * 340}, ["34"])) == ["a.pdf#34"]
-
-
-def test_a_key_that_is_not_an_exact_page_number_is_unknown(dataset):
-    with pytest.raises(DatasetError, match=r"entry 1: page '01' is not in the documents"):
-        dataset({"a.pdf": ["one"]}, ["01"])
-
-
-def test_a_page_named_twice_by_a_query_is_judged_once(dataset):
-    queries = '[{"query": "q", "relevant_docs": ["1", "a.pdf#1", " 1"], "query_type": "t"}]'
-    assert units(dataset({"a.pdf": ["one"]}, queries=queries)) == ["a.pdf#1"]
-
-
-def test_an_unknown_page_is_named_with_the_pages_that_exist(dataset):
-    with pytest.raises(DatasetError, match=r"queries\.json, entry 2: page '9' .*\(a\.pdf has pages 1 to 3\)"):
-        dataset({"a.pdf": ["one", "two", "three"]}, ["1", "9"])
+MANY = {"a.pdf": ["one"], "b.pdf": ["one", "two"], "c.pdf": ["one"], "d.pdf": ["one", "two"]}
+TWO = {"a.pdf": ["one"], "b.pdf": ["one", "two"]}
 
 
 @pytest.mark.parametrize(
-    ("key", "instead"),
+    ("documents", "key", "settings", "expected"),
     [
-        ("d.pdf#9", r"\(d\.pdf has pages 1 to 2\)"),
-        ("d.pdf", r"\(d\.pdf has pages 1 to 2\)"),
-        ("dd.pdf#1", r"\(did you mean 'd\.pdf'"),
-        ("zebra#1", r"\(there are 'a\.pdf', 'b\.pdf', 'c\.pdf', 'd\.pdf'\)"),
-        ("9", r"\(a\.pdf has pages 1 to 1, .*c\.pdf has pages 1 to 1 and 1 more documents\)"),
+        ({"a.pdf": ["one", "two"]}, "2", {}, "a.pdf#2"),
+        ({"a.pdf": ["one", "two"]}, " 2 ", {}, "a.pdf#2"),
+        ({"a.pdf": ["one", "two"]}, "a.pdf#2", {}, "a.pdf#2"),
+        ({"a.pdf": ["text"] * 340}, "34", {}, "a.pdf#34"),  # never 340 or 134
+        (TWO, "b.pdf#1", {}, "b.pdf#1"),
+        (TWO, "1", {"match": "page_number"}, "1"),
+        (TWO, "b.pdf#1", {"match": "page_number"}, "1"),
+        (TWO, "a.pdf", {"unit": "document"}, "a.pdf"),
     ],
 )
-def test_an_unknown_page_is_named_with_similar_keys(dataset, key, instead):
-    with pytest.raises(DatasetError, match=instead):
-        dataset({"a.pdf": ["one"], "b.pdf": ["one"], "c.pdf": ["one"], "d.pdf": ["one", "two"]}, [key])
+def test_a_page_is_named_by_its_number_or_with_its_document(dataset, documents, key, settings, expected):
+    assert units(dataset(documents, [key], **settings)) == [expected]
 
 
-def test_an_unknown_document_is_named_with_the_nearest(dataset):
-    with pytest.raises(DatasetError, match=r"document 'c\.pdf' is not in the documents \(did you mean 'b\.pdf' or"):
-        dataset({"a.pdf": ["one"], "b.pdf": ["one"]}, ["c.pdf"], unit="document")
-    with pytest.raises(DatasetError, match=r"document 'b\.pdf#1' is not .*\(documents are judged, not their pages\)"):
-        dataset({"a.pdf": ["one"], "b.pdf": ["one"]}, ["b.pdf#1"], unit="document")
+def test_a_page_named_twice_by_a_query_is_judged_once(dataset):
+    queries = json.dumps([{"query": "q", "relevant_docs": ["1", "a.pdf#1", " 1"]}])
+    assert units(dataset({"a.pdf": ["one"]}, queries=queries)) == ["a.pdf#1"]
 
 
-def test_an_ambiguous_page_is_listed_with_its_qualified_form(dataset):
-    of_two = r"page '1' is in 2 documents \('a\.pdf#1', 'b\.pdf#1'\)"
-    message = rf"{of_two}; write its document, as in 'a\.pdf#1', or set dataset\.match=page_number"
-    with pytest.raises(DatasetError, match=message):
-        dataset({"a.pdf": ["one"], "b.pdf": ["one"]}, ["1"])
+@pytest.mark.parametrize(
+    ("settings", "expected"), [({"match": "page_number"}, ["1", "1", "2"]), ({"unit": "document"}, [*TWO, "b.pdf"])]
+)
+def test_passages_have_the_unit_that_is_judged(dataset, settings, expected):
+    small = Dataset.from_collection(dataset(TWO, [expected[0]], **settings), PageChunker())
+    assert [small.units[unit] for unit in small.passage_units] == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "settings", "said"),
+    [
+        ("01", {}, r"entry 1: page '01' is not in the documents"),
+        ("d.pdf#9", {}, r"\(d\.pdf has pages 1 to 2\)"),
+        ("d.pdf", {}, r"\(d\.pdf has pages 1 to 2\)"),
+        ("dd.pdf#1", {}, r"\(did you mean 'd\.pdf'"),
+        ("zebra#1", {}, r"\(there are 'a\.pdf', 'b\.pdf', 'c\.pdf', 'd\.pdf'\)"),
+        ("9", {}, r"\(a\.pdf has pages 1 to 1, .*c\.pdf has pages 1 to 1 and 1 more documents\)"),
+        ("2", {}, r"page '2' is in 2 documents \('b\.pdf#2', 'd\.pdf#2'\).*set dataset\.match=page_number"),
+        ("e.pdf", {"unit": "document"}, r"document 'e\.pdf' is not in the documents \(did you mean 'd\.pdf' or"),
+        ("b.pdf#1", {"unit": "document"}, r"'b\.pdf#1' is not .*\(documents are judged, not their pages\)"),
+    ],
+)
+def test_an_unknown_or_ambiguous_page_is_refused_with_those_that_exist(dataset, key, settings, said):
+    with pytest.raises(DatasetError, match=said):
+        dataset(MANY, [key], **settings)
 
 
 def test_faults_say_which_column_may_be_the_document(tmp_path, write_pdf):
@@ -220,26 +178,6 @@ def test_faults_say_which_column_may_be_the_document(tmp_path, write_pdf):
     said = "3 of 3 questions .*questions.document=Book questions.page=relevant_docs .*line 3: page '2'.*line 4: page"
     with pytest.raises(DatasetError, match=said):
         pdf_dataset("pdf", str(tmp_path), str(tmp_path / "q.csv")).load()
-
-
-def test_a_qualified_page_is_not_ambiguous(dataset):
-    assert units(dataset({"a.pdf": ["one"], "b.pdf": ["one"]}, ["b.pdf#1"])) == ["b.pdf#1"]
-
-
-def test_match_page_number_counts_the_page_of_any_document(dataset):
-    collection = dataset({"a.pdf": ["one"], "b.pdf": ["one", "two"]}, ["1"], match="page_number")
-    small = Dataset.from_collection(collection, PageChunker())
-    assert [small.units[unit] for unit in small.passage_units] == ["1", "1", "2"]
-
-
-def test_match_page_number_still_takes_a_page_with_its_document(dataset):
-    assert units(dataset({"a.pdf": ["one"], "b.pdf": ["one"]}, ["b.pdf#1"], match="page_number")) == ["1"]
-
-
-def test_unit_document_judges_whole_files(dataset):
-    collection = dataset({"a.pdf": ["one", "two"], "b.pdf": ["one"]}, ["a.pdf"], unit="document")
-    small = Dataset.from_collection(collection, PageChunker())
-    assert [small.units[unit] for unit in small.passage_units] == ["a.pdf", "a.pdf", "b.pdf"]
 
 
 # Page labels
@@ -253,20 +191,16 @@ def test_page_numbers_decide_which_page_a_number_names(dataset, page_numbers, in
     assert [page.page for page in collection.documents[0].pages if page.page_number == "1"] == [index]
 
 
-def test_a_label_need_not_be_a_number(dataset):
+def test_a_label_need_not_be_a_number(dataset, capsys):
     collection = dataset({"a.pdf": ["i", "ii", "1"]}, ["ii"], labels=ROMAN_THEN_ARABIC, page_numbers="label")
     assert units(collection) == ["a.pdf#ii"]
+    assert "labels" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("page_numbers", "said"), [("label", True), ("physical", False)])
 def test_a_page_without_a_label_has_its_physical_number_which_is_said(dataset, capsys, page_numbers, said):
     assert units(dataset({"a.pdf": ["one", "two"]}, ["2"], page_numbers=page_numbers)) == ["a.pdf#2"]
     assert ("1 document has no page labels other than 1, 2, 3, ...: 'a.pdf'" in capsys.readouterr().err) == said
-
-
-def test_nothing_is_said_of_documents_with_labels(dataset, capsys):
-    dataset({"a.pdf": ["i", "ii", "1"]}, ["ii"], labels=ROMAN_THEN_ARABIC, page_numbers="label")
-    assert "labels" not in capsys.readouterr().err
 
 
 def test_every_passage_has_its_own_id_where_labels_repeat(dataset):
@@ -286,32 +220,29 @@ def test_a_label_that_several_pages_have_is_refused(dataset, key):
 # Pages without text
 
 
-def test_a_page_without_text_is_kept_as_a_unit(dataset):
+def test_a_page_without_text_is_a_unit_that_is_named_and_never_retrieved(dataset):
     small = Dataset.from_collection(dataset({"a.pdf": ["one", "", "three"]}, ["2"]), PageChunker())
     assert small.units == ("a.pdf#1", "a.pdf#2", "a.pdf#3")
-
-
-def test_a_page_without_text_is_never_retrieved(dataset):
-    small = Dataset.from_collection(dataset({"a.pdf": ["one", "", "three"]}, ["2"]), PageChunker())
     assert [passage.page_number for passage in small.passages] == ["1", "3"]
-
-
-def test_a_page_without_text_is_named(dataset):
-    small = Dataset.from_collection(dataset({"a.pdf": ["one", "", "three"]}), PageChunker())
     assert small.empty_pages == ("a.pdf#2",)
 
 
 # Documents that cannot be read
 
 
-def test_a_missing_folder_names_the_setting(tmp_path):
-    with pytest.raises(DatasetError, match=r"dataset\.documents: .*nowhere does not exist; expected a PDF file or a f"):
-        pdf_dataset("small", str(tmp_path / "nowhere"), "queries.json").load()
-
-
-def test_a_folder_without_pdf_files_says_so(tmp_path):
-    with pytest.raises(DatasetError, match=r"dataset\.documents: no PDF file in "):
-        pdf_dataset("small", str(tmp_path), "queries.json").load()
+@pytest.mark.parametrize(
+    ("documents", "said"),
+    [
+        ("nowhere", r"dataset\.documents: .*nowhere does not exist; expected a PDF file or a folder"),
+        ("empty", r"dataset\.documents: no PDF file in "),
+        ("full", r"dataset\.queries: .*none\.json does not exist; expected a JSON, CSV, TSV or"),
+    ],
+)
+def test_what_is_missing_names_its_setting(tmp_path, write_pdf, documents, said):
+    (tmp_path / "empty").mkdir()
+    write_pdf(tmp_path / "full/a.pdf", "one")
+    with pytest.raises(DatasetError, match=said):
+        pdf_dataset("small", str(tmp_path / documents), str(tmp_path / "none.json")).load()
 
 
 def test_a_pdf_with_a_damaged_page_is_named(tmp_path):
@@ -360,45 +291,34 @@ def open_folder(folder):
         yield Path(root) / "data" / "pdf"
 
 
-def test_a_subfolder_that_cannot_be_listed_is_named(open_folder, request):
-    (open_folder / "more").chmod(0)
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("pdf/more", r"pdf/more: cannot be listed \(Permission denied\)"),
+        ("pdf/a.pdf", r"a\.pdf: cannot be read \(Permission denied\); 'dataset.skip=\[a\.pdf\]"),
+        ("pdf/more/b.pdf", r"b\.pdf: cannot be read \(Permission denied\); 'dataset.skip=\[more/b\.pdf\]"),
+        ("queries.json", r"queries\.json' cannot be read \(Permission denied\)"),
+        (".", r"cannot be read \(Permission denied\)"),
+    ],
+)
+def test_what_may_not_be_read_is_named(open_folder, name, said, request):
+    (open_folder.parent / name).chmod(0)
     request.getfixturevalue("unprivileged")
-    with pytest.raises(DatasetError, match=r"pdf/more: cannot be listed \(Permission denied\)"):
+    with pytest.raises(DatasetError, match=said):
         load(open_folder)
 
 
-@pytest.mark.parametrize("name", ["a.pdf", "more/b.pdf"])
-def test_a_pdf_that_may_not_be_read_is_named(open_folder, name, request):
-    (open_folder / name).chmod(0)
-    request.getfixturevalue("unprivileged")
-    with pytest.raises(DatasetError, match=rf"{name}: cannot be read \(Permission denied\); 'dataset.skip=\[{name}\]"):
-        load(open_folder)
-
-
-def test_a_query_file_that_may_not_be_read_is_named(open_folder, request):
-    (open_folder.parent / "queries.json").chmod(0)
-    request.getfixturevalue("unprivileged")
-    with pytest.raises(DatasetError, match=r"queries\.json' cannot be read \(Permission denied\)"):
-        load(open_folder)
-
-
-@pytest.mark.parametrize("place", ["pdf", "queries.json"])
-def test_an_inaccessible_path_is_named(open_folder, place, request):
-    open_folder.parent.chmod(0)
-    request.getfixturevalue("unprivileged")
-    with pytest.raises(DatasetError, match=r"cannot be read \(Permission denied\)"):
-        load(open_folder)
-
-
-def test_a_broken_link_is_named(folder):
-    (folder / "lost.pdf").symlink_to("gone.pdf")
-    with pytest.raises(DatasetError, match=r"lost\.pdf: does not exist, or is a broken link; 'dataset\.skip=\[lost"):
-        load(folder)
-
-
-def test_a_link_to_itself_is_named(folder):
-    (folder / "self.pdf").symlink_to("self.pdf")
-    with pytest.raises(DatasetError, match=r"self\.pdf': cannot be read \(Too many levels of symbolic links\)"):
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda path: path.symlink_to("gone.pdf"), r"x\.pdf: does not exist, or is a broken link; 'dataset\.skip=\[x"),
+        (lambda path: path.symlink_to("x.pdf"), r"x\.pdf': cannot be read \(Too many levels of symbolic links\)"),
+        (os.mkfifo, r"x\.pdf: is neither a file nor a folder; 'dataset\.skip=\[x\.pdf\]"),
+    ],
+)
+def test_what_is_no_file_is_refused_and_not_waited_for(folder, make, said):
+    make(folder / "x.pdf")
+    with pytest.raises(DatasetError, match=said):
         load(folder)
 
 
@@ -424,12 +344,6 @@ def test_a_link_does_not_add_a_document_twice(folder, links):
     for link, target in links.items():
         (folder / link).symlink_to(target)
     assert sources(load(folder)) == ["a.pdf", "more/b.pdf"]
-
-
-def test_a_pipe_is_refused_instead_of_waited_for(folder):
-    os.mkfifo(folder / "pipe.pdf")
-    with pytest.raises(DatasetError, match=r"pipe\.pdf: is neither a file nor a folder; 'dataset\.skip=\[pipe\.pdf\]"):
-        load(folder)
 
 
 @pytest.mark.parametrize("name", [b"caf\xe9.pdf", b"a\nb.pdf"])
@@ -469,26 +383,14 @@ def test_skipped_files_do_not_change_the_dataset(folder):
 
 
 @pytest.mark.parametrize(
-    ("skip", "message"),
+    ("skip", "error", "said"),
     [
-        (["more/c.pdf"], r"dataset\.skip: .*pdf has no PDF file 'more/c\.pdf'; did you mean 'more/b\.pdf'"),
-        (["a.pdf", "more/b.pdf"], r"dataset\.skip: leaves out every PDF file in .*pdf; expected to keep at least one"),
+        (["more/c.pdf"], DatasetError, r"has no PDF file 'more/c\.pdf'; did you mean 'more/b\.pdf'"),
+        (["a.pdf", "more/b.pdf"], DatasetError, r"leaves out every PDF file in .*pdf; expected to keep at least one"),
+        ("a.pdf", ConfigError, r"found .*, expected a list of file names"),
+        ([1], ConfigError, r"found .*, expected a list of file names"),
     ],
 )
-def test_skipped_files_must_exist_and_not_be_all_files(folder, skip, message):
-    with pytest.raises(DatasetError, match=message):
+def test_skip_is_a_list_of_files_that_exist_and_are_not_all(folder, skip, error, said):
+    with pytest.raises(error, match=rf"dataset\.skip: .*{said}"):
         load(folder, skip=skip)
-
-
-@pytest.mark.parametrize("skip", ["a.pdf", [1]])
-def test_skip_is_a_list_of_names(folder, skip):
-    with pytest.raises(ConfigError, match=r"dataset\.skip: found .*, expected a list of file names"):
-        load(folder, skip=skip)
-
-
-def test_a_missing_query_file_names_the_setting(tmp_path, write_pdf):
-    write_pdf(tmp_path / "a.pdf", "one")
-    with pytest.raises(
-        DatasetError, match=r"dataset\.queries: .*none\.json does not exist; expected a JSON, CSV, TSV or"
-    ):
-        pdf_dataset("small", str(tmp_path), str(tmp_path / "none.json")).load()

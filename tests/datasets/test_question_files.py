@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 from read_strictly import read_strictly, span_questions
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets import Document, OwnDataset, Reference, TableCorpus, TableQuestions, beir_dataset
-from ragsweep.datasets.readers.judgments import EXPECTED, structured
+from ragsweep.datasets import Document, Reference, TableCorpus, TableQuestions
+from ragsweep.datasets.readers.fields import EXPECTED, structured
 from ragsweep.datasets.readers.qrels_files import read_qrels
+from ragsweep.testing.datasets import AsIs
 
 BOOK = Document.from_pages(
     "book.pdf", [(str(number), f"book.pdf#{number}", f"text {number}") for number in range(1, 7)]
@@ -58,6 +60,8 @@ ONE = [("1", "book.pdf#2", 1)]
         ("question,file,page,g\nwhat,book.pdf,2,yes\n", {**BY_ROW, "grade": "g", "grades": {"yes": 1, "no": 0}}, ONE),
         ("question,file,page\nwhat,book.pdf,1\n", {**BY_ROW, "grade": "none", "first_page": 0}, ONE),
         ("query,relevant_docs\nwhat,book.pdf#1\n", {"first_page": 0}, ONE),
+        ("query,page\nwhat,1.0\n", {"page": "page", "grade": "none", "first_page": 0}, ONE),  # of pandas
+        ("query,page,g\nwhat,2,True\nwhat,3,False\n", {"page": "page", "grade": "g"}, [*ONE, ("1", "book.pdf#3", 0)]),
         ("query,relevant_docs,score\nwhat,2,1\n", {"grade": "score"}, ONE),
         ("query,relevant_docs,score\nwhat,2,7\n", {"fields": ["score"]}, ONE),
         ("id,query,relevant_docs\na,what,2\n", {}, [("a", "book.pdf#2", 1)]),
@@ -138,11 +142,10 @@ def test_the_settings_that_a_refusal_shows_read_the_file(tmp_path, row, expected
 
 
 def test_a_run_says_what_is_read_as_what(tmp_path):
-    text = "Question,Seite,author,id\nq,2,Zoë,a\nq,3,Zoë,a\n"
+    text = "Question,Seite,author,note,id\nq,2,Zoë,x,a\nq,3,Zoë,y,a\n"
     asked = read(tmp_path, text, query="Question", page="Seite", grade="none")
-    assert asked.columns == "q.csv read as: query=Question, page=Seite, id=id, grade=none; fields: author"
-    [query] = asked.queries
-    assert query.fields == (("author", "Zoë"),)
+    assert asked.columns == "q.csv read as: query=Question, page=Seite, id=id, grade=none; fields: author, note"
+    assert asked.queries[0].fields == (("author", "Zoë"),)  # those that all of its rows share
     row = {"query": "q", "metadata": {"source": BOOK.source, "author": "Zoë"}, "page": 1, "Unnamed: 0": 7}
     asked = read(tmp_path, [row], document="metadata.source", page="page", grade="none", first_page=0)
     used = "query=query, document=metadata.source, page=page, grade=none, first_page=0"
@@ -166,13 +169,6 @@ def test_a_document_is_found_by_its_own_name_before_a_whole_number(tmp_path):
     assert [unit for _, unit, _ in found] == ["12.0"]
 
 
-def test_true_and_false_are_grades(tmp_path):
-    assert [grade for *_, grade in judged(tmp_path, "query,page,g\nq,1,True\nq,2,False\n", page="page", grade="g")] == [
-        1,
-        0,
-    ]
-
-
 @pytest.mark.parametrize("name", ["relevance_score", "is_correct", "Gold Score", "rating", "judgement", "is_rel"])
 def test_a_column_that_looks_like_a_grade_is_refused_until_it_is_named(tmp_path, name):
     text = f"query,relevant_docs,{name}\nq,2,0\n"
@@ -180,11 +176,6 @@ def test_a_column_that_looks_like_a_grade_is_refused_until_it_is_named(tmp_path,
         read(tmp_path, text)
     assert [judgment.grade for judgment in read(tmp_path, text, fields=[name]).judgments] == [1]
     assert [judgment.grade for judgment in read(tmp_path, text, grade=name).judgments] == [0]
-
-
-def test_a_page_of_pandas_is_counted_from_0(tmp_path):
-    [judgment] = read(tmp_path, "query,page\nq,1.0\n", page="page", grade="none", first_page=0).judgments
-    assert judgment.unit.endswith("2")
 
 
 @pytest.mark.parametrize(
@@ -198,22 +189,6 @@ def test_a_page_of_pandas_is_counted_from_0(tmp_path):
 def test_rows_of_one_question_agree(tmp_path, second, said):
     with pytest.raises(DatasetError, match=said):
         judged(tmp_path, f"id,query,page,grade\na,what,2,1\n{second}\n", page="page", grade="grade")
-
-
-def test_fields_are_those_that_all_rows_of_a_question_share(tmp_path):
-    text = "query,page,author,note\nwhat,1,Zoë,a\nwhat,2,Zoë,b\n"
-    [query] = read(tmp_path, text, page="page", grade="none").queries
-    assert query.fields == (("author", "Zoë"),)
-
-
-def test_a_group_is_a_column(tmp_path):
-    (tmp_path / "q.csv").write_text("query,relevant_docs,group\na,1,x\nb,2,x\nc,3,y\nd,4,\n")
-    (tmp_path / "c.jsonl").write_text(
-        "".join(json.dumps({"id": "book", "page": n, "text": "x"}) + "\n" for n in "1234")
-    )
-    corpus = TableCorpus(str(tmp_path / "c.jsonl"), page="page")
-    collection = OwnDataset("own", corpus, TableQuestions(str(tmp_path / "q.csv"))).load()
-    assert [query.group for query in collection.queries] == ["x", "x", None, None]
 
 
 # Judgments
@@ -345,14 +320,6 @@ def test_without_documents_an_id_that_could_be_several_is_refused(tmp_path, key,
     assert len(judged(tmp_path, f'{HEAD}what,"{key}"\n', ())) == 1 + (";" in key)
 
 
-def test_each_judgment_of_what_the_documents_lack_says_what_may_be_meant(tmp_path):
-    with pytest.raises(DatasetError) as refused:
-        judged(tmp_path, f"{HEAD}what,bok.pdf\nwho,notte.pdf\nhow,9\nwhy,8\n", TWO, unit="document")
-    said = str(refused.value)
-    assert "'bok.pdf' is not in the documents (did you mean 'book.pdf'" in said
-    assert "'notte.pdf' is not in the documents (did you mean 'note.pdf'" in said
-
-
 # Formats
 
 
@@ -360,15 +327,18 @@ def test_each_judgment_of_what_the_documents_lack_says_what_may_be_meant(tmp_pat
     "text",
     [
         ",query,relevant_docs\n0,what,2\n",
+        "Unnamed: 0,query,relevant_docs\n0,what,2\n",
         f"{HEAD}what,2\n,\n,,,\n",
         f",\n{HEAD}what,2\n",
         b"\xef\xbb\xbf" + f"{HEAD}what,2\r\n".encode(),
         'relevant_docs, query\n2, "what, when"\n',
     ],
-    ids=range(5),
+    ids=range(6),
 )
 def test_csv_is_read_as_programs_write_it(tmp_path, text):
-    assert judged(tmp_path, text) == ONE
+    asked = read(tmp_path, text)
+    assert [tuple(judgment) for judgment in asked.judgments] == ONE
+    assert asked.queries[0].fields == ()  # numbers of rows are none
 
 
 def test_a_cell_between_tabs_has_quotes_where_pandas_writes_them(tmp_path):
@@ -402,14 +372,6 @@ def test_a_file_in_another_format_is_refused_with_what_is_expected(tmp_path, nam
     with pytest.raises(DatasetError) as refused:
         judged(tmp_path, content, name=name)
     assert said in str(refused.value)
-
-
-def test_columns_that_number_the_rows_are_no_fields(tmp_path):
-    pd.DataFrame({"query": ["what"], "relevant_docs": ["2"]}, index=["a"]).to_parquet(tmp_path / "q.parquet")
-    (tmp_path / "q.csv").write_text("Unnamed: 0,query,relevant_docs\n0,what,2\n")
-    for name in ("q.parquet", "q.csv"):
-        [query] = read_strictly(TableQuestions(str(tmp_path / name)), (BOOK,)).queries
-        assert query.fields == ()
 
 
 @pytest.mark.parametrize(
@@ -510,46 +472,65 @@ def test_other_qrels_are_refused(tmp_path, name, text, said):
     assert said in str(refused.value)
 
 
-def test_a_folder_of_the_hub_is_refused_with_the_recipe(tmp_path):
-    (tmp_path / "default").mkdir()
-    with pytest.raises(DatasetError, match=r"corpus\.jsonl does not exist.*docs/data_recipes\.md"):
-        beir_dataset("hub", str(tmp_path)).load()
-    (tmp_path / "scifact").mkdir()
-    (tmp_path / "scifact" / "corpus.jsonl").write_text('{"_id": "d1", "text": "x"}\n')
-    with pytest.raises(DatasetError, match="scifact has it"):
-        beir_dataset("zip", str(tmp_path)).load()
-
-
 # The recipes of the documents
 
-LLAMA = {"queries": {"a1": "when"}, "corpus": {"n1": "at nine", "n2": "at ten"}, "relevant_docs": {"a1": ["n1"]}}
 SQUAD = {"data": [{"title": "Normans", "paragraphs": [{"context": " Normandy is a region of France.", "qas": [
     {"id": "q1", "question": "Where is it?", "answers": [{"text": "region of France", "answer_start": 15}]},
     {"id": "q2", "question": "Whose is it?", "answers": [], "is_impossible": True}]}]}]}  # fmt: skip
 
 
-def recipe(marker, folder):
-    """Run the recipe of the documents that reads a file of this name, in a folder."""
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder, in which the test runs."""
+    monkeypatch.chdir(tmp_path)
+
+
+def recipe(marker):
+    """Run the recipe of the documents that reads a file of this name, in this folder."""
     page = (PROJECT / "docs/data_recipes.md").read_text(encoding="utf-8")
     [code] = [text.removeprefix("python\n") for text in page.split("```")[1::2] if marker in text]
     exec(compile(code, marker, "exec"), {})
-    return folder
 
 
-def test_the_recipe_for_llama_index(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "qa_dataset.json").write_text(json.dumps(LLAMA, indent=2))
-    recipe("qa_dataset.json", tmp_path)
-    documents = TableCorpus("documents.jsonl").read()
-    asked = read_strictly(TableQuestions("questions.jsonl", unit="document"), documents)
-    assert [(query.query_id, query.text) for query in asked.queries] == [("a1", "when")]
-    assert [tuple(each) for each in asked.judgments] == [("a1", "n1", 1)]
+def llama_index():
+    questions = {"queries": {"a": "what"}, "corpus": {"d1": "x", "d2": "y"}, "relevant_docs": {"a": ["d1"]}}
+    Path("qa_dataset.json").write_text(json.dumps(questions, indent=2))
+    return TableCorpus("documents.jsonl")
 
 
-def test_the_recipe_for_squad(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "dev-v2.0.json").write_text(json.dumps(SQUAD))
-    recipe("dev-v2.0.json", tmp_path)
+def autorag():
+    pd.DataFrame({"qid": ["a"], "query": ["what"], "retrieval_gt": [[["d1", "d2"], ["d3"]]]}).to_parquet("qa.parquet")
+    pd.DataFrame({"doc_id": ["d1", "d2", "d3"], "contents": ["x", "y", "z"]}).to_parquet("corpus.parquet")
+    return TableCorpus("corpus.parquet", id="doc_id", text="contents")
+
+
+def sources_and_pages():
+    rows = [{"question": "what", "relevant": [{"source": "book.pdf", "page": 1}]}]
+    Path("golden.json").write_text(json.dumps(rows))
+    return AsIs(TWO)
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("name", "write", "unit", "expected"),
+    [
+        ("qa_dataset.json", llama_index, "document", [("a", "d1")]),
+        ("qa.parquet", autorag, "document", [("a", "d1"), ("a", "d2"), ("a", "d3")]),
+        ("golden.json", sources_and_pages, "page", [("1", "book.pdf#2")]),  # LangChain counts from 0
+    ],
+)
+def test_a_recipe_makes_a_table_of_the_file_of_another_program(name, write, unit, expected):
+    corpus = write()
+    recipe(name)
+    asked = read_strictly(TableQuestions("questions.jsonl", unit=unit), corpus.read())
+    assert [query.text for query in asked.queries] == ["what"]
+    assert [tuple(each) for each in asked.judgments] == [(*each, 1) for each in expected]
+
+
+@pytest.mark.usefixtures("here")
+def test_the_recipe_for_squad():
+    Path("dev-v2.0.json").write_text(json.dumps(SQUAD))
+    recipe("dev-v2.0.json")
     documents = TableCorpus("documents.jsonl").read()
     asked = read_strictly(TableQuestions("questions.jsonl"), documents)
     assert [(query.query_id, query.answerable) for query in asked.queries] == [("q1", True), ("q2", False)]
@@ -557,32 +538,13 @@ def test_the_recipe_for_squad(tmp_path, monkeypatch):
     assert documents[0].text[reference.start : reference.end] == "region of France"
 
 
-def test_the_recipe_for_ragas(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_the_recipe_for_ragas():
     rows = [{"user_input": "What?", "reference_contexts": ["<1-hop>\n\ntext 1", "<2-hop>\n\na note"], "reference": "x"}]
     pd.DataFrame(rows).to_csv("testset.csv", index=False)
-    recipe("testset.csv", tmp_path)
+    recipe("testset.csv")
     asked = read_strictly(TableQuestions("questions.jsonl"), TWO)
     assert asked.references == (Reference("1", "book.pdf", 0, 6), Reference("1", "note.pdf", 0, 6))
-
-
-def test_the_recipe_for_autorag(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    pd.DataFrame({"qid": ["a"], "query": ["what"], "retrieval_gt": [[["d1", "d2"], ["d3"]]]}).to_parquet("qa.parquet")
-    pd.DataFrame({"doc_id": ["d1", "d2", "d3"], "contents": ["x", "y", "z"]}).to_parquet("corpus.parquet")
-    recipe("qa.parquet", tmp_path)
-    documents = TableCorpus("corpus.parquet", id="doc_id", text="contents").read()
-    asked = read_strictly(TableQuestions("questions.jsonl", unit="document"), documents)
-    assert [tuple(each) for each in asked.judgments] == [("a", "d1", 1), ("a", "d2", 1), ("a", "d3", 1)]
-
-
-def test_the_recipe_for_objects_with_a_source_and_a_page(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    rows = [{"question": "what", "relevant": [{"source": "book.pdf", "page": 1}]}]
-    (tmp_path / "golden.json").write_text(json.dumps(rows))
-    recipe("golden.json", tmp_path)
-    asked = read_strictly(TableQuestions("questions.jsonl"), TWO)
-    assert [each.unit for each in asked.judgments] == ["book.pdf#2"]  # LangChain counts from 0
 
 
 def test_the_recipe_for_the_hub_is_code():

@@ -1,19 +1,13 @@
 """Questions whose judgments are texts without a document."""
 
 import json
-import re
-from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from read_strictly import read_strictly, span_questions
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Document
-from ragsweep.datasets.formats.questions.spans import COMPARED, PIECE, Spans
-from ragsweep.text.quotes import find_quote
 
 ANAEMIA = "Iron tablets treat anaemia. Take one a day, with food.\nTea keeps iron from being absorbed."
 FEVER = "A fever above 38 °C needs a\nvisit. Drink enough. Take one a day."
@@ -82,77 +76,24 @@ def test_texts_are_found_in_each_kind_of_table(tmp_path, name, write):
     assert dict(asked.queries[0].fields)["reference"] == "Iron tablets."
 
 
-def test_a_text_that_several_documents_have_needs_its_document(tmp_path):
-    path = of_contexts(tmp_path, "Take one a day")
-    with pytest.raises(
-        DatasetError, match=r"is in 2 documents \('anaemia.txt', 'fever.txt'\); questions\.document=COLUMN"
-    ):
-        read(path)
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        ("Take one a day", r"is in 2 documents \('anaemia.txt', 'fever.txt'\); questions\.document=COLUMN"),
+        ("A fever above 38 °C needs a visit.", r"is in no document as it is written; questions\.document=COLUMN"),
+        ("", r"found the reference .*; expected a list of texts, or of \{document"),
+        (" \n", r"found the reference .*; expected a list of texts, or of \{document"),
+        ({"content": "Iron", "start_index": 0, "end_index": 4}, r"names no document; expected its field document, or"),
+    ],
+)
+def test_a_reference_without_a_document_is_in_one_alone(tmp_path, reference, said):
+    with pytest.raises(DatasetError, match=said):
+        read(of_contexts(tmp_path, reference))
 
 
 def test_only_a_row_whose_text_several_documents_have_needs_its_document(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text(
-        'question,corpus_id,references\nWhat?,fever,"[""Take one a day""]"\n'
-        'Else?,,"[""Iron tablets treat anaemia.""]"\n'
-    )
-    assert {(number, source) for number, source, _ in spans(read_strictly(span_questions(str(path)), DOCUMENTS))} == {
-        ("1", "fever.txt"),
-        ("2", "anaemia.txt"),
-    }
-
-
-@pytest.mark.parametrize("text", ["", " \n"])
-def test_a_reference_without_a_text_is_refused_as_such(tmp_path, text):
-    with pytest.raises(DatasetError, match=r"found the reference .*; expected a list of texts, or of \{document"):
-        read(of_contexts(tmp_path, text))
-
-
-def test_a_text_that_no_document_has_as_written_says_what_finds_more(tmp_path):
-    with pytest.raises(DatasetError, match=r"is in no document as it is written; questions\.similarity=0\.9"):
-        read(of_contexts(tmp_path, "A fever above 38 °C needs a visit."))
-
-
-@pytest.mark.parametrize("text", ["A fever above 38°C needs a visit.", "A fever over 38 °C needs a visit. Drink"])
-def test_a_text_that_another_program_has_read_is_found_with_a_similarity(tmp_path, text):
-    [(_, source, found)] = spans(read(of_contexts(tmp_path, text), similarity=0.9))
-    assert source == "fever.txt"
-    assert found.startswith("A fever above 38 °C needs a\nvisit")
-
-
-def test_a_text_that_no_document_has_is_lost_with_a_similarity(tmp_path):
-    path = of_contexts(tmp_path, "Iron tablets treat anaemia.")
-    rows = [*json.loads(path.read_text()), {"question": "Else?", "references": ["Sunlight gives vitamin D."]}]
-    path.write_text(json.dumps(rows))
-    asked = read(path, similarity=0.9)
-    assert spans(asked) == {("1", "anaemia.txt", "Iron tablets treat anaemia.")}
-    assert [(each.query_id, each.text) for each in asked.lost] == [("2", "Sunlight gives vitamin D.")]
-
-
-PARTS = st.sampled_from(["a Äb-Ba", "abab bbb", "BÄaa", "b", "a-a"])
-LETTERS = st.lists(PARTS, max_size=15).map("".join)
-
-
-@given(st.lists(LETTERS, min_size=1, max_size=6), LETTERS, st.data())
-def test_the_documents_that_are_compared_are_those_that_share_most_pieces(texts, inserted, data):
-    start = data.draw(st.integers(0, len(texts[0])))
-    content = inserted + texts[0][start:]
-    documents = [Document.from_pages(f"{row}", [("1", f"{row}#1", text)]) for row, text in enumerate(texts)]
-    sought, *known = (re.sub("[ -]", "", text).replace("Ä", "a").lower() for text in (content, *texts))
-    pieces = [sought[at : at + PIECE] for at in range(0, len(sought) - PIECE + 1, PIECE)]
-    shared = [sum(piece in letters for piece in pieces) for letters in known]
-    likely = sorted((row for row, count in enumerate(shared) if count), key=lambda row: -shared[row])[:COMPARED]
-    expected = [row for row in likely if find_quote(content, texts[row], None, 0.6)]
-    found = Spans(tuple(documents), 0.6, "references", None, in_text=False)._having(content)
-    if not any(content in text for text in texts) and not any(sought and sought in letters for letters in known):
-        assert [int(each.source) for each in found] == expected
-
-
-def test_references_with_offsets_need_their_document(tmp_path):
-    path = Path(tmp_path / "questions.json")
-    reference = {"content": "Iron", "start_index": 0, "end_index": 4}
-    path.write_text(json.dumps([{"question": "What?", "references": [reference]}]))
-    with pytest.raises(
-        DatasetError, match=r"names no document; expected its field document, or questions\.document=COLUMN"
-    ):
-        read(path)
+    rows = [("fever", "Take one a day"), ("", "Iron tablets treat anaemia.")]
+    asked = [{"question": text, "corpus_id": name, "references": [text]} for name, text in rows]
+    (tmp_path / "t.json").write_text(json.dumps(asked))
+    found = spans(read_strictly(span_questions(str(tmp_path / "t.json")), DOCUMENTS))
+    assert {(number, source) for number, source, _ in found} == {("1", "fever.txt"), ("2", "anaemia.txt")}

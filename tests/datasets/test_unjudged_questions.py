@@ -7,15 +7,7 @@ import pandas as pd
 import pytest
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets import (
-    Dataset,
-    Judgment,
-    OwnDataset,
-    PageChunker,
-    TableQuestions,
-    TextCorpus,
-    beir_dataset,
-)
+from ragsweep.datasets import Dataset, Judgment, OwnDataset, PageChunker, TableQuestions, TextCorpus, beir_dataset
 
 TEXTS = ["How is iron kept?", "Where is the tea, the milk and the salt?"]
 ASKED = [{"query": text} for text in TEXTS]
@@ -43,33 +35,23 @@ def asked_in(path, texts):
     return OwnDataset(name="own", corpus=texts, questions=TableQuestions(str(path), unit="document"))
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_questions_without_judgments_can_be_ranked(tmp_path, texts, name):
+@pytest.mark.parametrize("name", [*FILES, "questions.parquet"])
+def test_questions_without_judgments_are_ranked_and_measured_once_these_are_added(tmp_path, texts, name):
     path = tmp_path / name
-    path.write_text(FILES[name])
+    if name in FILES:
+        path.write_text(FILES[name])
+    else:
+        pd.DataFrame(ASKED).to_parquet(path)
     dataset = asked_in(path, texts)
     items = Dataset.from_collection(dataset.load(), PageChunker(), may_lack_judgments=True)
     assert [query.text for query in items.queries] == TEXTS
     assert not len(items.qrels.grade)
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_judgments_are_added_to_questions_that_had_none(tmp_path, texts, name):
-    path = tmp_path / name
-    path.write_text(FILES[name])
-    (tmp_path / "qrels.tsv").write_text("".join("\t".join(map(str, each)) + "\n" for each in GIVEN))
-    found = replace(asked_in(path, texts), qrels=str(tmp_path / "qrels.tsv")).load()
-    assert sorted(found.judgments) == sorted(GIVEN)
-    assert found.unjudged == ""
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_nothing_is_measured_without_judgments(tmp_path, texts, name):
-    path = tmp_path / name
-    path.write_text(FILES[name])
     with pytest.raises(DatasetError, match="so nothing can be measured; ragsweep judge") as refused:
-        Dataset.from_collection(asked_in(path, texts).load(), PageChunker())
+        Dataset.from_collection(dataset.load(), PageChunker())
     assert "\n" not in str(refused.value)
+    (tmp_path / "qrels.tsv").write_text("".join("\t".join(map(str, each)) + "\n" for each in GIVEN))
+    found = replace(dataset, qrels=str(tmp_path / "qrels.tsv")).load()
+    assert (sorted(found.judgments), found.unjudged) == (sorted(GIVEN), "")
 
 
 def test_a_table_whose_judgments_have_another_name_is_refused_by_that(tmp_path, texts):
@@ -106,9 +88,3 @@ def test_a_folder_of_beir_without_qrels_has_all_its_queries(beir):
         Dataset.from_collection(collection, PageChunker())
     (beir / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\tc0\t1\n")
     assert dataset.load().judgments == (Judgment("q1", "c0", 1),)
-
-
-def test_a_table_of_parquet_is_read_without_judgments(tmp_path, texts):
-    path = tmp_path / "questions.parquet"
-    pd.DataFrame(ASKED).to_parquet(path)
-    assert [query.text for query in asked_in(path, texts).load().queries] == TEXTS

@@ -10,9 +10,9 @@ from letters import LetterEncoder
 import ragsweep
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.timing import UNTIMED
-from ragsweep.datasets import BeirQuestions, IrDatasetsDataset, OwnDataset, PageChunker, beir_dataset
+from ragsweep.datasets import IrDatasetsDataset, PageChunker, beir_dataset
+from ragsweep.datasets.formats.beir import Unranked
 from ragsweep.datasets.formats.conversion import convert
-from ragsweep.datasets.model.left_out import Unranked
 from ragsweep.retrieval import (
     DenseRetriever,
     Expander,
@@ -184,12 +184,6 @@ def test_a_run_file_keeps_its_own_documents_out_of_ranks(tmp_path):
     own = task(beir_dataset("a", str(folder)), retriever, k=1)
     measured = own.measure(own.load())
     assert measured.values["ndcg"] == 1
-
-
-def test_other_readers_can_leave_it_out(tmp_path):
-    folder = written(tmp_path)
-    corpus = beir_dataset("a", str(folder)).corpus
-    assert len(OwnDataset("own", corpus, BeirQuestions(str(folder))).load().left_out.documents) == 3
 
 
 @pytest.mark.extra("ir_datasets")

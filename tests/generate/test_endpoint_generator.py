@@ -5,8 +5,7 @@ import signal
 
 import pytest
 from application import PROJECT
-from endpoint_server import Reply, completion, defaults_of, problem
-from omegaconf import OmegaConf
+from endpoint_server import Reply, completion, problem
 from question_server import (
     KEY,
     OUT_OF_SCOPE,
@@ -24,7 +23,6 @@ from ragsweep.core.errors import UnusableError
 from ragsweep.core.project import SWEEP_ID
 from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep_generate import PLUGIN
 from ragsweep_generate.drafts import UNANSWERABLE, Request, Source
 from ragsweep_generate.language_model_generator import TYPES, LanguageModelGenerator, draft_of, prompt_of
 
@@ -180,6 +178,7 @@ def reply(text):
     return QuestionServer(lambda prompt, messages, times: completion(text))
 
 
+@pytest.mark.parametrize("structured", [True, False])
 @pytest.mark.parametrize(
     "text",
     [
@@ -188,10 +187,11 @@ def reply(text):
         'Here it is:\n{"question": "With what is iron taken?", "references": ["with lemon water"], "type": "x"}',
     ],
 )
-def test_a_model_without_schemas_is_asked_for_json_too(generator, text):
+def test_json_is_asked_for_once_also_of_a_model_without_schemas(generator, text, structured):
     with reply(text) as server:
-        [draft] = generator(server, structured=False).draft([REQUEST])
-        assert "response_format" not in server.requests[0]
+        [draft] = generator(server, structured=structured).draft([REQUEST])
+        [request] = server.requests
+        assert ("response_format" in request) is structured
     assert (draft.question, draft.flaw) == ("With what is iron taken?", "")
     assert [each.strip() for each in draft.references] == ["with lemon water"]
 
@@ -202,14 +202,6 @@ def test_a_model_without_schemas_is_asked_for_json_too(generator, text):
 def test_a_response_without_one_question_is_no_question(text):
     assert draft_of(text).flaw
     assert not draft_of(text).question
-
-
-def test_json_in_a_code_block_is_asked_for_once(generator):
-    text = '```json\n{"question": "With what is iron taken?", "references": ["with lemon water"]}\n```'
-    with reply(text) as server:
-        [draft] = generator(server).draft([REQUEST])
-        assert len(server.requests) == 1
-    assert (draft.question, draft.flaw) == ("With what is iron taken?", "")
 
 
 @pytest.mark.parametrize(
@@ -265,10 +257,3 @@ def test_every_prompt_is_a_text_file_of_the_package():
     assert files == {
         f"language_model_generator_{name}" for name in LanguageModelGenerator(OpenAIModel(model="model")).prompts
     }
-
-
-def test_the_configuration_has_every_setting():
-    node = OmegaConf.to_container(OmegaConf.load(PLUGIN.conf / "generator" / "llm.yaml"), resolve=False)
-    assert node.pop("_target_") == "ragsweep_generate.language_model_generator.LanguageModelGenerator"
-    assert {*node} == {*defaults_of(LanguageModelGenerator)}
-    assert node["max_tokens"] == 1024

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep_generate.references import SHORTEST_REFERENCE, locate
+from ragsweep_generate.draft_checks import SHORTEST_REFERENCE, locate
 
 PASSAGE = (
     "Gestational diabetes. Dissolve 75 g glucose in 300 ml water.\nShe drinks it within 5\u201310 minutes, "

@@ -1,14 +1,21 @@
-"""Passages are cut from the documents, and spread over documents."""
+"""Passages are cut from the documents, and spread over documents; a generator is handed nothing else."""
 
 from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from seams import Memory, noting, secrets_in
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Document
-from ragsweep_generate.making import sources_of, spread
+from ragsweep.datasets.model.collection import Collection
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep_generate.draft_checks import Checker
+from ragsweep_generate.extractive import ExtractiveGenerator
+from ragsweep_generate.making import Plan, make, sources_of, spread
+from ragsweep_generate.searching import CorpusSearch
+from ragsweep_generate.testing import SOURCE_TEXTS, GeneratorContract
 
 
 def document(name, *pages):
@@ -60,3 +67,18 @@ def test_every_passage_comes_once_in_an_order_that_the_seed_decides():
     orders = [spread(sources, len(sources), seed) for seed in (0, 0, 1)]
     assert sorted(orders[0]) == sorted(sources)
     assert orders[0] == orders[1] != orders[2]
+
+
+def test_nothing_that_a_generator_is_handed_leads_to_judgments():
+    with noting([(ExtractiveGenerator, "draft")]) as noted:
+        told = Document.from_pages("told.md", [("1", "told.md#1", " ".join(SOURCE_TEXTS))])
+        sources = sources_of((*Memory(cases=True).load().documents, told), 2000, 3)
+        checker = Checker(CorpusSearch(sources, None, NO_STORE))
+        make(ExtractiveGenerator(), sources, checker, Plan(2, 0, (), 5, 2000, 3, 0))
+    [calls] = noted.values()
+    assert calls
+    assert [type(each) for call in calls for each in secrets_in(call, Collection)] == []
+
+
+class TestExtractive(GeneratorContract):
+    component = ExtractiveGenerator

@@ -52,20 +52,21 @@ TEXT = (
 )
 
 
-def found(quote, least=0.9, near=None, text=TEXT):
-    return [text[start:end] for start, end in find_quote(quote, text, near, least)]
+def found(quote, least=0.9, text=TEXT):
+    span = find_quote(quote, text, least)
+    return span and text[slice(*span)]
 
 
 @pytest.mark.parametrize(
     ("quote", "expected"),
     [
-        ("Refer at 7 g/dl.", ["Refer at 7 g/dl."]),  # as it is written
-        ("Anaemia is common.", ["Anaemia is com-\nmon"]),  # a hyphen at a line end
-        ("give one film-coated tablet a day", ["Give one \ufb01lm-coated  tablet\na day"]),  # a ligature, spaces, case
-        ("Give two film-coated tablets a day", []),  # 4 of 26 letters are others
-        ("Irontablets are freee", ["Iron tablets are free"]),  # one letter too many
-        ("Give her water", []),
-        ("...", []),
+        ("Refer at 7 g/dl.", "Refer at 7 g/dl."),  # as it is written
+        ("Anaemia is common.", "Anaemia is com-\nmon"),  # a hyphen at a line end
+        ("give one film-coated tablet a day", "Give one \ufb01lm-coated  tablet\na day"),  # a ligature, spaces, case
+        ("Give two film-coated tablets a day", None),  # 4 of 26 letters are others
+        ("Irontablets are freee", "Iron tablets are free"),  # one letter too many
+        ("Give her water", None),
+        ("...", None),
     ],
 )
 def test_a_quote_is_found_as_written_or_by_its_letters_or_where_these_are_alike(quote, expected):
@@ -74,44 +75,26 @@ def test_a_quote_is_found_as_written_or_by_its_letters_or_where_these_are_alike(
 
 def test_the_threshold_decides_what_is_alike():
     quote = "Return at 7 g/dl. Iron tablets are cheap."
-    assert found(quote, 0.95) == []
-    assert len(found(quote, 0.6)) == 1
-
-
-def test_of_several_places_the_nearest_is_taken_and_without_offset_all_are():
-    text = "Give iron. Give water. Give iron."
-    assert find_quote("Give iron.", text, None, 0.9) == [(0, 10), (23, 33)]
-    assert find_quote("Give iron.", text, 30, 0.9) == [(23, 33)]
-    assert find_quote("give  IRON", text, 30, 0.9) == [(23, 32)]
+    assert found(quote, 0.95) is None
+    assert found(quote, 0.6)
 
 
 @pytest.mark.parametrize(
     "quote", ["Refer at 8 g/dl. Iron tablets are free.", "Iron tablets are not free.", "Refer at 17 g/dl"]
 )
 def test_another_number_or_a_negation_is_another_text(quote):
-    assert found(quote, 0.6) == []
-    assert found(quote, 0.6, text=f"{TEXT} 0.8 g/dl") == []
+    assert found(quote, 0.6) is None
+    assert found(quote, 0.6, text=f"{TEXT} 0.8 g/dl") is None
 
 
 def test_the_same_letters_with_another_number_are_another_text():
-    assert found("Give 15 mg daily", text="Give 1.5 mg daily.") == []
+    assert found("Give 15 mg daily", text="Give 1.5 mg daily.") is None
 
 
-@pytest.mark.parametrize("near", [0, 100, 300, 400, 560, 700])
-def test_of_places_that_are_equally_alike_the_nearest_is_taken(near):
-    quote, written = "The dose is 10 mg daily for adults over 60.", "The dosx is 10 mg daily for adults over 60."
-    filling = "Iron tablets are free of charge at each visit to this clinic. " * 3
-    text = f"{written} {filling}{written} {filling}{filling}{written}"
-    starts = [at for at in range(len(text)) if text.startswith(written, at)]
-    assert len(starts) == 3
-    [(start, end)] = find_quote(quote, text, near, 0.9)
-    assert start == min(starts, key=lambda at: abs(at - near))
-    assert text[start:end] == written[:-1]
-
-
-def test_of_many_places_that_are_equally_alike_the_nearest_is_taken():
-    text = "The dosx is 10 mg daily for adults over 60. " * 50
-    assert find_quote("The dose is 10 mg daily for adults over 60.", text, 1760, 0.9) == [(1760, 1802)]
+def test_of_places_that_are_equally_alike_the_first_is_taken():
+    text = "Iron is free. " + "The dosx is 10 mg daily for adults over 60. " * 50
+    assert find_quote("The dose is 10 mg daily for adults over 60.", text, 0.9) == (14, 56)
+    assert find_quote("Give  IRON", "Give iron. Give water. Give iron.", 0.9) == (0, 9)
 
 
 WORDS = st.lists(st.sampled_from("iron tablet fever give daily water anaemia refer clinic dose".split()), min_size=30)
@@ -126,9 +109,9 @@ def test_a_quote_is_lost_where_a_slow_loop_over_all_stretches_finds_nothing_as_a
         quote[place] = "x"
     sought = "".join(quote)
     most = max(ratio(sought, text[at : at + 60]) for at in range(len(text) - 59))
-    spans = find_quote(sought, text, None, 0.9)
-    assert bool(spans) == (most >= 90)
-    assert not spans or ratio(sought, text[slice(*spans[0])]) >= 90
+    span = find_quote(sought, text, 0.9)
+    assert bool(span) == (most >= 90)
+    assert not span or ratio(sought, text[slice(*span)]) >= 90
 
 
 @given(st.text())

@@ -4,12 +4,7 @@
 
 import pytest
 
-from ragsweep.text.sentences import (
-    CLAUSE_OR_LINE_END,
-    SENTENCE_OR_LINE_END,
-    sentences_and_items,
-    sentences_of,
-)
+from ragsweep.text.sentences import CLAUSE_OR_LINE_END, SENTENCE_OR_LINE_END, sentences_and_items, sentences_of
 
 
 @pytest.mark.parametrize(

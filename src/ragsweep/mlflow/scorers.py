@@ -26,8 +26,7 @@ from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.terminal import some_of
-from ragsweep.datasets.readers.fields import shown_value
-from ragsweep.datasets.readers.judgments import grades_in
+from ragsweep.datasets.readers.fields import grades_in, shown_value
 from ragsweep.tasks.ranking import metrics
 from ragsweep.tasks.ranking.judging import Judged, judge
 from ragsweep.text.normalisation import composed

@@ -1,19 +1,29 @@
-"""The words of an English text that carry its content, and what two texts that say the same must share."""
+"""The words and phrases of English texts that carry their content, in any grammatical form."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from ragsweep.text.normalisation import folded
-from ragsweep.text.phrases import NUMBER, letters_and_numbers, spelling_stem
 from ragsweep.text.stop_words import FRAMING_WORDS, FUNCTION_WORDS, NEGATIONS, REASONING_STOP_WORDS
 from ragsweep.text.tokens import ENGLISH_STEMS, has_spaceless, words, written_words
 
 FEWEST_COMPARED = 3  # distinct content stems of questions that are compared
 CONTRACTED = re.compile(r"(\w+?)n['\u2019]t\b", re.IGNORECASE)  # "doesn't"
 IRREGULAR = {"ca": "can", "wo": "will", "sha": "shall"}  # "can't"
+
+NUMBER = r"\d+(?:[.,]\d+)*"
+# Unlike the tokens of BM25, a number is one word (so that 5 mg is not found in 0.5 mg) and 10g is two.
+LETTERS_OR_NUMBER = re.compile(rf"{NUMBER}|[^\W\d_]+")
+STEMS_KEPT = 1 << 17  # distinct words whose stems are kept
+STEMMED_TEXTS_KEPT = 1 << 14  # whose stems are kept: several metrics read the same reasoning
+# British spellings, and the American ones that models write. Both sides of every comparison are folded.
+SPELLINGS = (("ae", "e"), ("oe", "e"), ("sulph", "sulf"), ("our", "or"), ("isa", "iza"), ("ise", "ize"))
+
+Phrases = tuple[str, ...]  # each as its stems; see `stems`
 
 
 def content_words(text: str) -> list[str]:
@@ -76,3 +86,35 @@ def _carries_content(word: str) -> bool:
 
 def _spelled_out(found: re.Match[str]) -> str:
     return f"{IRREGULAR.get(found[1].lower(), found[1])} not"
+
+
+def phrases(texts: Iterable[str]) -> Phrases:
+    """Phrases to look for: words in a row, in any grammatical form."""
+    return tuple(map(stems, texts))
+
+
+def contains(text: str, some: Phrases) -> bool:
+    """Whether one of the phrases is in a text that is given by its stems."""
+    return any(phrase in text for phrase in some)
+
+
+@lru_cache(STEMMED_TEXTS_KEPT)
+def stems(text: str) -> str:
+    """The stems of the words of a text in their order, each with a space on both sides.
+
+    So a phrase is in a text if the stems of the phrase are in the stems of the text, whatever the endings of the words.
+    """
+    return f" {' '.join(map(spelling_stem, letters_and_numbers(text)))} "
+
+
+def letters_and_numbers(text: str) -> list[str]:
+    """The runs of letters of a text, in lower case, and its numbers."""
+    return LETTERS_OR_NUMBER.findall(text.lower())
+
+
+@lru_cache(STEMS_KEPT)
+def spelling_stem(word: str) -> str:
+    """The stem of a word in American spelling."""
+    for british, american in SPELLINGS:
+        word = word.replace(british, american)
+    return ENGLISH_STEMS.stems([word])[0]

@@ -58,7 +58,7 @@ def similar(sets: Sequence[Sequence[str]], least: float) -> Pairs:
     sizes = np.array([len(sets[at]) for at in different], dtype=np.int64)
     numbers: dict[str, int] = {}
     member = np.fromiter(
-        (numbers.setdefault(each, len(numbers)) for at in different for each in sets[at]), np.int64, sizes.sum()
+        (numbers.setdefault(word, len(numbers)) for at in different for word in sets[at]), np.int64, sizes.sum()
     )
     frequency = np.bincount(member, minlength=len(numbers))
     row = np.repeat(np.arange(len(different)), sizes)

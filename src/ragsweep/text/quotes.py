@@ -17,15 +17,14 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ragsweep.text.content_words import numbers_and_negations
+from ragsweep.text.content_words import NUMBER, numbers_and_negations
 from ragsweep.text.normalisation import composed
-from ragsweep.text.phrases import NUMBER
 from ragsweep.text.tokens import Span, letters_with_marks, word_spans
 
 Form = Literal["NFC", "NFD"]
 FORMS: tuple[Form, ...] = ("NFC", "NFD")
 GRAM = 4  # letters; of a quote that is 90 % alike, at least one piece in five is whole
-WINDOWS = 3  # stretches of the text that are compared: those that share most pieces, and the nearest that share half
+WINDOWS = 3  # stretches of the text that are compared: those that share most pieces, and the first that share half
 MOST_PLACES = 1000  # of the same words
 BEFORE, AFTER = re.compile(r"[\d.,]*\Z"), re.compile(r"[\d.,]*")  # what may belong to a number that is cut
 LONGEST_WORD = 50  # characters
@@ -69,31 +68,29 @@ def span_of(quote: str, text: str, start: int, end: int) -> Span | None:
     return None
 
 
-def find_quote(quote: str, text: str, near: int | None, least: float) -> list[Span]:
-    """Where a quote is in a text: as it is written, else by the same letters, else where the letters are most alike.
+def find_quote(quote: str, text: str, least: float) -> Span | None:
+    """The first place of a quote: as it is written, else by the same letters, else where these are most alike.
 
     Args:
         quote: The quote.
         text: The text.
-        near: About where in the text it should begin. None finds all places.
         least: Least similarity of the letters, from 0 to 1: 1 - d / n, where d letters have to be inserted or deleted,
             and n is the number of the letters of both.
-
-    Returns:
-        The place that is nearest, or all places of the same words; nothing if the text does not have it.
     """
-    places = places_of(quote, text, MOST_PLACES)
+    if places := places_of(quote, text, 1):
+        return places[0]
     sought, letters = letters_of(quote), letters_of(text)
-    if not places and sought.text:
-        same = (letters.span(*span) for span in islice(_spans(sought.text, letters.text), MOST_PLACES))
-        places = [span for span in same if _numbers(_with_numbers(text, span)) == _numbers(quote)]
-    if places:
-        return places if near is None else [min(places, key=lambda span: abs(span[0] - near))]
-    span = _most_alike(sought.text, letters, near or 0, least)
-    if span is None:
-        return []
-    part = _with_numbers(text, whole_words(text, *span))
-    return [span] if numbers_and_negations(part) == numbers_and_negations(quote) else []
+    if not sought.text:
+        return None
+    for same in islice(_spans(sought.text, letters.text), MOST_PLACES):
+        span = letters.span(*same)
+        if _numbers(_with_numbers(text, span)) == _numbers(quote):
+            return span
+    alike = _most_alike(sought.text, letters, least)
+    if alike is None:
+        return None
+    part = _with_numbers(text, whole_words(text, *alike))
+    return alike if numbers_and_negations(part) == numbers_and_negations(quote) else None
 
 
 def whole_words(text: str, start: int, end: int) -> Span:
@@ -113,8 +110,8 @@ def _spans(quote: str, text: str) -> Iterator[Span]:
         yield start, end
 
 
-def _most_alike(sought: str, letters: Letters, near: int, least: float) -> Span | None:
-    """The stretch of a text whose letters are most like these, if they are alike enough; of equal ones the nearest."""
+def _most_alike(sought: str, letters: Letters, least: float) -> Span | None:
+    """The first stretch of a text whose letters are most like these, if they are alike enough."""
     from rapidfuzz.fuzz import partial_ratio_alignment
 
     length = len(sought)
@@ -125,19 +122,16 @@ def _most_alike(sought: str, letters: Letters, near: int, least: float) -> Span 
     for place in range(0, length - GRAM + 1, GRAM):
         starts = islice(_spans(sought[place : place + GRAM], letters.text), MOST_PLACES)
         shared.update({(start - place) // width for start, _ in starts})
-    begins = bisect_left(letters.places, near)
-    nearest = sorted(shared, key=lambda window: abs(window * width - begins))
+    most = max(shared.values(), default=0)
     likely = [window for window, _ in shared.most_common(WINDOWS)]
-    likely += [window for window in nearest if 2 * shared[window] >= shared[likely[0]]][:WINDOWS]
+    likely += sorted(window for window, number in shared.items() if 2 * number >= most)[:WINDOWS]
     best, span = 100 * least, None
-    for window in dict.fromkeys(likely):
+    for window in sorted({*likely}):
         first = max(0, (window - 1) * width)
         stretch = letters.text[first : first + 3 * width + length]
         found = partial_ratio_alignment(sought, stretch, score_cutoff=best) if len(stretch) >= length else None
-        if found and found.dest_end > found.dest_start:
-            other = letters.span(first + found.dest_start, first + found.dest_end)
-            if span is None or found.score > best or abs(other[0] - near) < abs(span[0] - near):
-                best, span = found.score, other
+        if found and found.dest_end > found.dest_start and (span is None or found.score > best):
+            best, span = found.score, letters.span(first + found.dest_start, first + found.dest_end)
     return span
 
 

@@ -59,4 +59,4 @@ class GeneratorContract(ComponentContract):
     def test_its_types_are_names(self, made: Any) -> None:
         """Results are broken down by them, and each is different."""
         assert len({*made.types}) == len(made.types) > 0
-        assert all(flaw_of_name(each) is None and "," not in each for each in made.types)
+        assert all(flaw_of_name(name) is None and "," not in name for name in made.types)

@@ -81,7 +81,9 @@ class SemanticChunker(SizedChunker):
         cuts = (np.flatnonzero(distances > self._limit(distances)) + 1).tolist() if len(distances) else []
         spans: list[Span] = []
         for first, last in zip([0, *cuts], [*cuts, len(sentences)], strict=True):
-            parts = [part for each in sentences[first:last] for part in pieces(text, each, ruler, self.size, WITHIN)]
+            parts = [
+                part for sentence in sentences[first:last] for part in pieces(text, sentence, ruler, self.size, WITHIN)
+            ]
             spans += joined(text, parts, ruler, self.size, self.overlap)
         return spans
 

@@ -33,7 +33,7 @@ class SentenceChunker(SizedChunker):
     libraries: ClassVar[Sequence[str]] = LIBRARIES
 
     def _cut(self, text: str, ruler: Ruler) -> Sequence[Span]:
-        parts = [part for each in sentences_of(text) for part in pieces(text, each, ruler, self.size, WITHIN)]
+        parts = [part for sentence in sentences_of(text) for part in pieces(text, sentence, ruler, self.size, WITHIN)]
         return joined(text, parts, ruler, self.size, self.overlap)
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import counted
+from ragsweep.datasets.formats.beir import EXCLUDED
 from ragsweep.datasets.model.collection import Collection, Query
-from ragsweep.datasets.model.left_out import EXCLUDED
 from ragsweep.datasets.readers.fields import QUERY_TYPE
 from ragsweep.datasets.readers.qrels_files import HEADER
 

@@ -16,10 +16,10 @@ def caution_of_generated(queries: Sequence[Query]) -> str:
     Queries are generated if they have the columns of `ragsweep generate`, whatever file they were copied to.
     """
     fields = [dict(query.fields) for query in queries]
-    generated = [each for each in fields if each.keys() >= {EASY, COPIED}]
+    generated = [row for row in fields if row.keys() >= {EASY, COPIED}]
     if not generated:
         return ""
-    easy = sum(each[EASY].lower() == "true" for each in generated)
+    easy = sum(row[EASY].lower() == "true" for row in generated)
     which = "The questions" if len(generated) == len(queries) else f"{len(generated)} of {len(queries)} questions"
     said = (
         f"{which} were generated from the documents: their order of configurations can be another one than that of "

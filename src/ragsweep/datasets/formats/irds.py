@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from ragsweep.core.errors import DatasetError, first_line
 from ragsweep.core.limits import Text
+from ragsweep.datasets.formats.beir import own_documents
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, LeftOut, Query
 from ragsweep.datasets.model.faults import Faults
-from ragsweep.datasets.model.left_out import own_documents
 from ragsweep.datasets.model.selecting import Selecting
 
 BEIR = "beir/"  # what the ids of its benchmarks begin with
@@ -51,8 +51,8 @@ class IrDatasetsDataset(Selecting):
             documents = tuple(_documents(dataset))
             asked = [Query(str(query.query_id), query.default_text().strip()) for query in dataset.queries_iter()]
             judgments = [
-                Judgment(str(each.query_id), str(each.doc_id), int(each.relevance))
-                for each in (dataset.qrels_iter() if is_judged else ())
+                Judgment(str(judgment.query_id), str(judgment.doc_id), int(judgment.relevance))
+                for judgment in (dataset.qrels_iter() if is_judged else ())
             ]
         except Exception as error:  # of a download or of a parser of the catalogue
             raise DatasetError(f"dataset.id: {self.id} cannot be read ({first_line(error)})") from error
@@ -63,12 +63,14 @@ class IrDatasetsDataset(Selecting):
         for query in asked:
             if not query.text:
                 faults.add(DatasetError(f"{self.id}: the text of query {query.query_id!r} is blank"), query.query_id)
-        for name, unit in {each.query_id: each.unit for each in judgments if each.query_id not in known}.items():
+        for name, unit in {
+            judgment.query_id: judgment.unit for judgment in judgments if judgment.query_id not in known
+        }.items():
             problem = f"judgment of {unit!r} for query {name!r}: the query does not exist"
             faults.add(DatasetError(f"{self.id}: {problem}"), name)
-        faulty = {each.name for each in faults.found}
+        faulty = {fault.name for fault in faults.found}
         queries = tuple(query for query in asked if query.query_id not in faulty)
-        kept = tuple(each for each in judgments if each.query_id not in faulty)
+        kept = tuple(judgment for judgment in judgments if judgment.query_id not in faulty)
         by_id = self.leave_out == "same_id" or (self.leave_out == "benchmark" and self.id.startswith(BEIR))
         left_out = LeftOut(documents=own_documents(queries, documents, kept) if by_id else ())
         unjudged = "" if is_judged else f"dataset.id: {self.id} has no qrels"

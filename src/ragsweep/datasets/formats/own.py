@@ -11,7 +11,7 @@ from pathlib import Path
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.project import typed
-from ragsweep.datasets.formats.beir import BeirQuestions, file_of
+from ragsweep.datasets.formats.beir import BeirQuestions, LeaveOut, file_of
 from ragsweep.datasets.formats.corpora.document_table import TableCorpus
 from ragsweep.datasets.formats.pdf_documents import PageNumbers, PdfDocuments
 from ragsweep.datasets.formats.pdf_parsers import Parser
@@ -19,7 +19,6 @@ from ragsweep.datasets.formats.questions.question_table import TableQuestions
 from ragsweep.datasets.model.collection import Collection
 from ragsweep.datasets.model.dataset_format import Corpus, Questions
 from ragsweep.datasets.model.faults import OnError
-from ragsweep.datasets.model.left_out import LeaveOut
 from ragsweep.datasets.model.pages import Match, PageOrDocument, keys_of
 from ragsweep.datasets.model.selecting import Selecting
 from ragsweep.store.component import expect_kind
@@ -81,7 +80,7 @@ class OwnDataset(Selecting):
         with as_typed(self.preset, self.spelt_out):
             collection = self.questions.read(self.corpus.read())
             named = replace(collection, name=self.name, skipped=tuple(sorted(set(self.corpus.left_out()))))
-            return self.selected(named).read_as(self.corpus.reading())
+            return self.selected(named)
 
 
 @contextmanager

@@ -21,9 +21,8 @@ from ragsweep.core.progress import advance, progress
 from ragsweep.core.project import typed
 from ragsweep.core.terminal import counted, say_once, some_of, verb
 from ragsweep.datasets.formats.corpora.text_documents import PAGES, PLAIN, WORD
-from ragsweep.datasets.formats.pdf_headings import PageHeading, page_headings, placed
-from ragsweep.datasets.formats.pdf_parsers import Parser, expect_installed, pages_of, versions_of
-from ragsweep.datasets.model.collection import Document, Heading, Reading
+from ragsweep.datasets.formats.pdf_parsers import PageHeading, Parser, expect_installed, page_headings, pages_of, placed
+from ragsweep.datasets.model.collection import Document, Heading
 from ragsweep.datasets.model.dataset_format import Corpus
 from ragsweep.datasets.model.pages import nearest
 from ragsweep.datasets.readers.fields import flaw_of_name
@@ -71,16 +70,11 @@ class PdfDocuments(Corpus):
     @property
     def fingerprint(self) -> str | None:
         """The version of another parser; None for the usual one, whose texts are what counts."""
-        return None if self.parser == "pdfium" else versions_of(self.parser)
+        return None if self.parser == "pdfium" else f"{self.parser} {version(self.parser)}"
 
     def left_out(self) -> Sequence[str]:
         """The skipped files."""
         return self.skip
-
-    def reading(self) -> Reading:
-        """What is read, whatever reads it, and what reads it here."""
-        files = [[source, digest_file(file)] for source, file in self._files().items()]
-        return Reading(digest([files, self.page_numbers]), versions_of(self.parser))
 
     def read(self) -> tuple[Document, ...]:
         """Read the documents, in a stable order. Raises `DatasetError` if a file cannot be read."""
@@ -170,7 +164,7 @@ class PdfDocuments(Corpus):
         if (found := what_is(path)) != "a file":
             raise DatasetError(f"{path}: {f'is {found}' if found else 'does not exist, or is a broken link'}")
         labelled = self.page_numbers == "label"
-        by = [version("pypdfium2"), _fonts()] if self.parser == "pdfium" else [self.parser, versions_of(self.parser)]
+        by = [version("pypdfium2"), _fonts()] if self.parser == "pdfium" else [self.parser, self.fingerprint]
         try:
             inputs = [digest_file(path), *by, labelled]
         except OSError as error:

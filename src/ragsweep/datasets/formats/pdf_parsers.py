@@ -1,20 +1,20 @@
-"""The libraries that read the text of PDF files: `corpus.parser` names one."""
+"""What is read of PDF files: texts, by the library that `corpus.parser` names, labels of pages, title and outline."""
 
 from __future__ import annotations
 
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from ragsweep.core.digest import version
 from ragsweep.core.errors import ConfigError, DatasetError, first_line
-from ragsweep.core.terminal import counted
+from ragsweep.core.terminal import counted, one_line
+from ragsweep.datasets.model.collection import Document, Heading
 
 Parser = Literal["pdfium", "pypdf"]
 
@@ -22,29 +22,28 @@ MARK = b"%PDF"  # near the beginning of every PDF
 LINE_END_HYPHEN = re.compile("\ufffe\n?")  # what pdfium writes for a hyphen between letters or digits at a line end
 WORD = re.compile(r"[^\W_]+")
 PAIR = re.compile(r"\b(?=([^\W_]+-[^\W_]+))")
+LONGEST_HEADING = 200  # characters
+MOST_LEVELS = 6
+RUNNING_HEAD = 100  # characters: a heading below no more than these at the top of a page stands for the whole page
 LONGEST_PART = 50  # characters of a word before or after its hyphen
 
 
-class Pdfium:
-    """PDFium, which Chrome shows PDF files with. Words that a hyphen breaks at the end of a line are joined.
+def _by_pdfium(path: Path) -> Iterator[str]:
+    """The texts of the pages by PDFium, which Chrome shows PDF files with.
 
-    What is entered into a form and what is written on top of a page come after its text.
+    Words that a hyphen breaks at the end of a line are joined. What is entered into a form and what is written on top
+    of a page come after its text.
     """
+    import pypdfium2
 
-    libraries = ("pypdfium2",)
-
-    def texts(self, path: Path) -> Iterator[str]:
-        """The texts of the pages."""
-        import pypdfium2
-
-        with pypdfium2.PdfDocument(path) as pdf:
-            pdf.init_forms()
-            pages = (_filled_in(pdf, index).get_textpage().get_text_range() for index in range(len(pdf)))
-            texts = [*map(with_unix_lines, pages)]
-        broken = any(LINE_END_HYPHEN.search(text) for text in texts)
-        words = Counter(chain.from_iterable(map(_words, texts if broken else ())))
-        for text in texts:
-            yield LINE_END_HYPHEN.sub(lambda found: _own_hyphen(found, words), text)
+    with pypdfium2.PdfDocument(path) as pdf:
+        pdf.init_forms()
+        pages = (_filled_in(pdf, index).get_textpage().get_text_range() for index in range(len(pdf)))
+        texts = [*map(with_unix_lines, pages)]
+    broken = any(LINE_END_HYPHEN.search(text) for text in texts)
+    words = Counter(chain.from_iterable(map(_words, texts if broken else ())))
+    for text in texts:
+        yield LINE_END_HYPHEN.sub(lambda found: _own_hyphen(found, words), text)
 
 
 def _words(text: str) -> Iterator[str]:
@@ -85,33 +84,17 @@ def _filled_in(pdf: Any, index: int) -> Any:
     return page
 
 
-class PyPdf:
-    """pypdf, in Python alone: the text in the order of the file."""
+def _by_pypdf(path: Path) -> Iterator[str]:
+    """The texts of the pages by pypdf, in Python alone: in the order of the file."""
+    import pypdf
 
-    libraries = ("pypdf",)
-
-    def texts(self, path: Path) -> Iterator[str]:
-        """The texts of the pages."""
-        import pypdf
-
-        logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of each object that it repairs
-        with pypdf.PdfReader(path) as pdf:
-            for page in pdf.pages:
-                yield page.extract_text()
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of each object that it repairs
+    with pypdf.PdfReader(path) as pdf:
+        for page in pdf.pages:
+            yield _valid(with_unix_lines(page.extract_text()))
 
 
-# Each reads the texts of the pages, and names the packages whose versions decide what is read.
-PARSERS: Mapping[Parser, Pdfium | PyPdf] = {"pdfium": Pdfium(), "pypdf": PyPdf()}
-
-
-def versions_of(parser: Parser) -> str:
-    """The libraries of a parser with their versions, such as `pypdf 7.1.1`."""
-    return with_versions(PARSERS[parser].libraries)
-
-
-def with_versions(libraries: Sequence[str]) -> str:
-    """Installed packages with their versions."""
-    return ", ".join(f"{each} {version(each)}" for each in libraries)
+PARSERS: Mapping[Parser, Callable[[Path], Iterator[str]]] = {"pdfium": _by_pdfium, "pypdf": _by_pypdf}
 
 
 def expect_installed(setting: str, parser: Parser) -> None:
@@ -135,10 +118,10 @@ def pages_of(parser: Parser, path: Path, *, labelled: bool) -> Iterator[tuple[st
         labels = _labels(path) if labelled else []
         by = "" if parser == "pdfium" else f" by {parser}"
         read = 0
-        for index, text in enumerate(PARSERS[parser].texts(path)):
+        for index, text in enumerate(PARSERS[parser](path)):
             read += 1
             label = labels[index] if index < len(labels) else ""
-            yield label or str(index + 1), text if parser == "pdfium" else _valid(with_unix_lines(text))
+            yield label or str(index + 1), text
         with suppress(pypdfium2.PdfiumError):
             if parser != "pdfium" and read != (pages := len(_labels(path))):  # judgments would be of another page
                 raise DatasetError(f"it finds {counted(read, 'page')}, PDFium {pages}")
@@ -174,3 +157,45 @@ def _reason(error: Exception, path: Path) -> str:
             found = f"it begins with {beginning[:8].decode('latin-1')!r}" if beginning else "it is empty"
             return f"{found}; expected {MARK.decode()}"
     return f"{reason[:1].lower()}{reason[1:]}"
+
+
+class PageHeading(NamedTuple):
+    """A heading, and the page that it is on, counted from 0."""
+
+    page: int
+    level: int
+    text: str
+
+
+def page_headings(path: Path) -> list[PageHeading]:
+    """The title and the outline of a PDF, in its order; none of a damaged outline or what PDFium cannot open."""
+    import pypdfium2
+
+    headings: list[PageHeading] = []
+    with suppress(pypdfium2.PdfiumError), pypdfium2.PdfDocument(path) as pdf:
+        title = one_line(pdf.get_metadata_value("Title") or "").strip()
+        if any(map(str.isalpha, title)):  # the titles of some are numbers of their producers
+            headings.append(PageHeading(0, 0, title[:LONGEST_HEADING]))
+        for bookmark in pdf.get_toc(max_depth=MOST_LEVELS):
+            target, text = bookmark.get_dest(), one_line(bookmark.get_title()).strip()
+            page = target.get_index() if target else None
+            if page is not None and text:
+                headings.append(PageHeading(page, bookmark.level + 1, text[:LONGEST_HEADING]))
+    return headings
+
+
+def placed(document: Document, headings: Sequence[PageHeading]) -> tuple[Heading, ...]:
+    """Headings by their offsets: where the page has their words, or else at its beginning."""
+    placed: list[Heading] = []
+    on_pages = [heading for heading in headings if heading.page < len(document.pages)]  # of another parser, some lack
+    for heading in sorted(on_pages, key=lambda heading: heading.page):  # an outline may go back
+        page = document.pages[heading.page]
+        first = max(placed[-1].start if placed else 0, page.start)
+        words = r"\s+".join(map(re.escape, heading.text.split()))
+        spellings = (rf"^[ \t]*{words}[ \t]*$", words)  # on lines of its own, or else anywhere
+        matches = (re.compile(spelling, re.I | re.M).search(document.text, first, page.end) for spelling in spellings)
+        text = next(filter(None, matches), None)
+        at_top = not text or (first == page.start and text.start() - first <= RUNNING_HEAD)
+        start = -1 if heading.level == 0 else first if at_top or text is None else text.start()
+        placed.append(Heading(start, heading.level, heading.text))
+    return tuple(placed)

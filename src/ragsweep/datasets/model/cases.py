@@ -100,7 +100,7 @@ def flaw_of_case(case: Case) -> str | None:
     if not case.question.strip():
         return "the question is blank"
     names = [("specialty", case.specialty), ("difficulty", case.difficulty), ("condition", case.condition)]
-    for kind, value in [*names, *(("condition of an option", each) for each in case.conditions)]:
+    for kind, value in [*names, *(("condition of an option", condition) for condition in case.conditions)]:
         if value is not None and (flaw := flaw_of_name(value)):
             return f"the {kind} {value[:SHOWN_CHARACTERS]!r} {flaw}"
     return None

@@ -76,7 +76,7 @@ def _checked_spans(spans: object, text: str, chunker: Chunker) -> Sequence[Span]
     wanted = f"expected (start, end) with 0 <= start < end <= {len(text)}, whole numbers"
     for span in spans if isinstance(spans, Sequence | np.ndarray) else [spans]:
         pair = tuple(span) if isinstance(span, Sequence | np.ndarray) else ()
-        whole = len(pair) == 2 and all(isinstance(each, Integral) for each in pair)
+        whole = len(pair) == 2 and all(isinstance(offset, Integral) for offset in pair)
         if not whole or not 0 <= pair[0] < pair[1] <= len(text):
             raise DatasetError(f"chunker: {kind_of(chunker)}.split: found {span!r:.80}, {wanted}")
     return spans  # type: ignore[return-value]

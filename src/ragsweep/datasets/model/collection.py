@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.terminal import counted_of_all
@@ -84,7 +84,9 @@ class Document:
 
 def digest_of_documents(documents: Iterable[Document]) -> str:
     """Digest of the names, texts and pages of documents."""
-    return digest_texts(field for each in documents for field in (each.source, each.text, repr(each.pages)))
+    return digest_texts(
+        field for document in documents for field in (document.source, document.text, repr(document.pages))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,25 +150,6 @@ class Reference(NamedTuple):
         return self._replace(text=document[self.start : self.end]) if self.has_offsets else self
 
 
-class Reading(NamedTuple):
-    """What the documents were read from, and by which parser: another one reads another text of the same files.
-
-    Attributes:
-        source: Digest of what is read and asked, independent of the parser. Runs with the same one can be compared,
-            query by query, although their texts differ.
-        parser: The libraries that read the files, with their versions.
-        references: Number of the references of the questions; 0 if these judge no spans.
-        lost: Those of them that are not in the text as it was read, with the text that was looked for.
-        texts: Digest of the documents as they were read; empty until that is known.
-    """
-
-    source: str
-    parser: str
-    references: int = 0
-    lost: tuple[Reference, ...] = ()
-    texts: str = ""
-
-
 class Unranked(NamedTuple):
     """A document that is left out of the ranking of a query. It need not be in the corpus."""
 
@@ -215,10 +198,7 @@ class Collection:
             cases, documents and judgments may be missing: the questions can be answered without them.
         left_out: The questions that are not measured, and the documents that are left out of rankings.
         unjudged: Why there are no judgments, for error messages; empty if there are some, or that is not known.
-        reading: What the documents were read from, and by which parser; None if that is not known.
         columns: Which columns of a table of questions were read as what, for the terminal; empty if there is no table.
-        sought: The references as they are written, where they were looked for in the text of any parser.
-        lost: Those of them that are not in the text. Their queries have no references.
         faults: Why each of the questions that are missing here cannot be used; None if all can.
     """
 
@@ -232,10 +212,7 @@ class Collection:
     references: tuple[Reference, ...] = ()
     left_out: LeftOut = field(default_factory=LeftOut)
     unjudged: str = ""
-    reading: Reading | None = None
     columns: str = ""
-    sought: tuple[Reference, ...] = ()
-    lost: tuple[Reference, ...] = ()
     faults: Faults | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -260,29 +237,21 @@ class Collection:
     def asking(self, queries: Sequence[Query]) -> Collection:
         """The collection with some of its queries, and what is judged for them. All documents stay."""
         ids = {query.query_id for query in queries}
-        names = ("judgments", "references", "cases", "sought", "lost")
-        kept: dict[str, Any] = {
-            name: tuple(item for item in getattr(self, name) if item.query_id in ids) for name in names
-        }
         unranked = tuple(document for document in self.left_out.documents if document.query_id in ids)
-        left_out = self.left_out._replace(documents=unranked)
-        return replace(self, queries=tuple(queries), left_out=left_out, **kept)
-
-    def read_as(self, reading: Reading | None) -> Collection:
-        """The collection, which knows what its documents were read from, unless its references hold for one text."""
-        if reading is None or (self.references and not self.sought):
-            return self
-        asked = [[query.query_id, query.text, query.query_type, query.fields, query.group] for query in self.queries]
-        judged = [[query_id, unit, int(grade)] for query_id, unit, grade in self.judgments]
-        source = digest([reading.source, self.unit, asked, judged, [list(reference) for reference in self.sought]])
-        texts = digest_of_documents(self.documents)
-        return replace(self, reading=Reading(source, reading.parser, len(self.sought), self.lost, texts))
+        return replace(
+            self,
+            queries=tuple(queries),
+            judgments=tuple(judgment for judgment in self.judgments if judgment.query_id in ids),
+            references=tuple(reference for reference in self.references if reference.query_id in ids),
+            cases=tuple(case for case in self.cases if case.query_id in ids),
+            left_out=self.left_out._replace(documents=unranked),
+        )
 
     @property
     def digest(self) -> str:
         """Digest of corpus, queries, judgments and cases, before chunking. Equal digests mean equal data.
 
-        It includes all but `name`, `skipped`, `reading`, `columns`, `sought` and the questions that are left out.
+        It includes all but `name`, `skipped`, `columns` and the questions that are left out.
         """
         return digest(
             [

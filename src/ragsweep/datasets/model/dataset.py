@@ -17,17 +17,7 @@ from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.model.cases import Case
 from ragsweep.datasets.model.chunking import Chunker, cut
-from ragsweep.datasets.model.collection import (
-    Collection,
-    Document,
-    Judgment,
-    LeftOut,
-    Page,
-    Query,
-    Reading,
-    Reference,
-    Unit,
-)
+from ragsweep.datasets.model.collection import Collection, Document, Judgment, LeftOut, Page, Query, Reference, Unit
 from ragsweep.datasets.model.collection_checks import check
 from ragsweep.datasets.model.numbered_words import LEAST_HELD
 from ragsweep.datasets.model.span_judgments import relevant_passages
@@ -93,7 +83,6 @@ class Dataset:
         references: The spans that answer the queries, each with its text, if the dataset judges spans. The qrels follow
             from them.
         left_out: The questions that are not measured, and the documents that are left out of rankings.
-        reading: What the documents were read from, and by which parser; None if that is not known.
         columns: As of the collection.
         further_units: The further units of passages of several pages: rows of passage and unit, in the order of the
             passages and then of the pages, shape [further units, 2].
@@ -116,7 +105,6 @@ class Dataset:
     cases: tuple[Case, ...] = ()
     references: tuple[Reference, ...] = ()
     left_out: LeftOut = field(default_factory=LeftOut)
-    reading: Reading | None = None
     columns: str = ""
     further_units: Indices = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
     documents: tuple[Document, ...] = field(default=(), repr=False)
@@ -171,7 +159,7 @@ class Dataset:
         for key in (*keys, *(judgment.unit for judgment in collection.judgments)):
             positions.setdefault(key, len(positions))
         documents = {document.source: document for document in collection.documents}
-        references = tuple(each.with_text(documents[each.source].text) for each in collection.references)
+        references = tuple(reference.with_text(documents[reference.source].text) for reference in collection.references)
         judgments = relevant_passages(references, passages, fuzzy_threshold) or collection.judgments
         return cls(
             name=collection.name,
@@ -188,7 +176,6 @@ class Dataset:
             cases=collection.cases,
             references=references,
             left_out=collection.left_out,
-            reading=collection.reading,
             further_units=np.array([(row, positions[key]) for row, key in further], dtype=np.int64).reshape(-1, 2),
         )
 

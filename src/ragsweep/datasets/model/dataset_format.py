@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection as Names
 from collections.abc import Sequence
 
-from ragsweep.datasets.model.collection import Collection, Document, Reading
+from ragsweep.datasets.model.collection import Collection, Document
 from ragsweep.store.component import Component
 
 
@@ -28,10 +28,6 @@ class Corpus(Component, ABC):
     def with_headings(self, documents: Sequence[Document]) -> tuple[Document, ...]:
         """The documents with their title and the headings that their texts do not mark."""
         return tuple(documents)
-
-    def reading(self) -> Reading | None:
-        """The digest of what is read, whatever reads it, and the parser that reads it here; None if none does."""
-        return None
 
 
 class Questions(Component, ABC):

@@ -38,20 +38,22 @@ def relevant_passages(
     """
     if not references:
         return []
-    sources = {each.source for each in references}
+    sources = {reference.source for reference in references}
     near = [passage for passage in passages if passage.source in sources]
-    pairs = [*zip(*(each.tolist() for each in overlapping(*on_one_line(near, references))), strict=True)]
+    pairs = [*zip(*(column.tolist() for column in overlapping(*on_one_line(near, references))), strict=True)]
     by_words = [row for row, reference in enumerate(references) if not reference.has_offsets]
     of_source: dict[str, list[int]] = {references[row].source: [] for row in by_words}
     for place, passage in enumerate(near):
         if passage.source in of_source:
             of_source[passage.source].append(place)
     texts = [passage.text if passage.source in of_source else "" for passage in near]
-    of_passages, of_references = number_words(texts, [each.text for each in references])
+    of_passages, of_references = number_words(texts, [reference.text for reference in references])
     for row in by_words:
         inside = np.array(of_source[references[row].source], dtype=np.int64)
         shares = shares_of_words(of_passages, of_references, inside, np.full(len(inside), row))
         pairs += [(row, place) for place in inside[shares >= fuzzy_threshold].tolist()]
     found = [Judgment(references[row].query_id, near[place].chunk_id, 1) for row, place in pairs]
-    missed = dict.fromkeys(each.query_id for each in references).keys() - {each.query_id for each in found}
+    missed = dict.fromkeys(reference.query_id for reference in references).keys() - {
+        judgment.query_id for judgment in found
+    }
     return [*found, *(Judgment(query_id, passages[0].chunk_id, 0) for query_id in sorted(missed))]

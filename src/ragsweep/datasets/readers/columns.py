@@ -14,8 +14,17 @@ from typing import Any, ClassVar, Literal
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.project import typed
-from ragsweep.datasets.readers.fields import QUERY_TYPE, ROW_NUMBERS, Entry, listed, whole
-from ragsweep.datasets.readers.judgments import grades_in, key_in, keys_in, whole_grade
+from ragsweep.datasets.readers.fields import (
+    QUERY_TYPE,
+    ROW_NUMBERS,
+    Entry,
+    grades_in,
+    key_in,
+    keys_in,
+    listed,
+    whole,
+    whole_grade,
+)
 
 ALL_RELEVANT = "none"  # as the column of the grades
 NONE_LIKELY = "COLUMN"

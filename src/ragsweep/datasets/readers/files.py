@@ -63,8 +63,10 @@ def files_below(root: Path, suffix: str | None) -> list[Path]:
     found: list[Path] = []
     for name, folders, files in os.walk(root, onerror=_refuse, followlinks=True):
         folder = Path(name)
-        folders[:] = [each for each in folders if not (folder / each).is_symlink() or _is_elsewhere(folder / each, top)]
-        found += [folder / each for each in files if not each.startswith(NO_DOCUMENTS)]
+        folders[:] = [
+            child for child in folders if not (folder / child).is_symlink() or _is_elsewhere(folder / child, top)
+        ]
+        found += [folder / child for child in files if not child.startswith(NO_DOCUMENTS)]
     return sorted(path for path in found if suffix in (None, path.suffix.lower()))
 
 

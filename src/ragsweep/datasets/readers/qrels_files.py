@@ -9,8 +9,7 @@ from typing import Any
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets.model.collection import Judgment
 from ragsweep.datasets.readers.columns import without_columns
-from ragsweep.datasets.readers.fields import flaw_of_name
-from ragsweep.datasets.readers.judgments import key_in, whole_grade
+from ragsweep.datasets.readers.fields import flaw_of_name, key_in, whole_grade
 from ragsweep.datasets.readers.tables import ending_of, lines_of, read_entries
 
 HEADER = ["query-id", "corpus-id", "score"]

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.parsing import MB, MalformedError, from_json, read_lines
@@ -75,7 +74,10 @@ def read_entries(
         found = f"its name ends in {ending!r}" if ending else "its name has no ending"
         raise DatasetError(f"{setting}: {path}: {found}; expected {FORMATS} of {contents}, with its ending")
     if first[1].lstrip().startswith("["):
-        for number, value in enumerate(read_json(path, contents, setting=setting, allow_nan=allow_nan), start=1):
+        with reading(path, setting, f"a JSON file of {contents}"):
+            text = "".join(line for _, line in lines_of(path, setting, contents))
+            values = from_json(text, allow_nan=allow_nan)
+        for number, value in enumerate(values, start=1):
             yield f"{path}, entry {number}", _object(value, f"{path}, entry {number}")
     elif first[1].strip() == "{":
         found = f"{path}: is one object over several lines; expected a list of objects, or an object on each line"
@@ -89,17 +91,6 @@ def read_entries(
                 except MalformedError as error:
                     problem = str(error).replace("line 1, ", "")
                     raise DatasetError(f"{where}: {problem}; expected an object on each line, or a list") from error
-
-
-def read_json(path: Path, contents: str, *, setting: str | None = None, allow_nan: bool = False) -> Any:
-    """The value in a JSON file; the arguments are those of `read_entries`.
-
-    Raises:
-        DatasetError: The file cannot be read or is not JSON.
-    """
-    setting = setting or f"dataset.{contents}"
-    with reading(path, setting, f"a JSON file of {contents}"):
-        return from_json("".join(line for _, line in lines_of(path, setting, contents)), allow_nan=allow_nan)
 
 
 def is_csv(path: Path) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from ragsweep.core.arrays import Indices
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.terminal import counted, named, one_line, say_once
+from ragsweep.core.terminal import named, one_line, say_once
 from ragsweep.datasets.model.dataset import Dataset
 from ragsweep.statistics.intervals import Array
 
@@ -94,25 +93,6 @@ def without_offsets(dataset: Dataset) -> list[str]:
     """The references that do not stand at exactly one place of their document, each with its query."""
     unplaced = [reference for reference in dataset.references if not reference.has_offsets]
     return [f"query {each.query_id}: {one_line(each.text)[:LONGEST_REFERENCE]}" for each in unplaced]
-
-
-def lost_references(dataset: Dataset) -> Iterator[str]:
-    """Which parser loses how many references; nothing where none is lost."""
-    if dataset.reading and (lost := dataset.reading.lost):
-        of = f"{len(lost)} of {counted(dataset.reading.references, 'reference')}"
-        questions = counted(len({each.query_id for each in lost}), "question")
-        texts = [one_line(each.text)[:LONGEST_REFERENCE] for each in lost]
-        yield f"{dataset.reading.parser or 'The text'} loses {of}{named(texts)}: {questions} left out."
-
-
-def reading_facts(dataset: Dataset) -> dict[str, Any]:
-    """Which parser read the documents, and the references that its text lacks; empty if that is not known."""
-    reading = dataset.reading
-    if reading is None:
-        return {}
-    lost = [{"query": each.query_id, "source": each.source, "text": each.text} for each in reading.lost]
-    of_references = {"references": reading.references, "lost_references": lost} if reading.references else {}
-    return {"parser": reading.parser, **of_references}
 
 
 def say_left_out(dataset: Dataset, asked: int) -> None:

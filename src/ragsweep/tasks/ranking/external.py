@@ -20,7 +20,7 @@ from ragsweep.core.project import CONF
 from ragsweep.core.terminal import counted, some_of
 from ragsweep.core.trec_files import trec_eval_order
 from ragsweep.datasets import Qrels
-from ragsweep.datasets.model.left_out import LeaveOut
+from ragsweep.datasets.formats.beir import LeaveOut
 from ragsweep.tasks.ranking.coverage import BUT_GRADED
 from ragsweep.tasks.ranking.incomplete_judgments import HEADING, facts_of, section
 from ragsweep.tasks.ranking.judging import Collapse, judge

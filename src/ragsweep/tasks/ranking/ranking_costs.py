@@ -32,9 +32,8 @@ INDEXED = Metric("index/tokens", "Indexed tokens", "tokens", higher_is_better=Fa
 INDEX_RECALL = Metric("index/recall", "Recall against exact search", low=0, high=1)
 COVERAGE = Metric("coverage/units", "Coverage", low=0, high=1)
 WITH_INTERVALS = ("recall",)  # metrics whose curves get intervals; for all metrics they would take too long
-LOST = Metric("coverage/lost_references", "Lost references", "references", higher_is_better=False, low=0)
 JUDGED = Metric("coverage/judged_at_k", "Judged@k", low=0, high=1)
-MEASURES = (TOKENS, TOKENS_P95, LATENCY, LATENCY_P95, INDEX, INDEXED, INDEX_RECALL, COVERAGE, JUDGED, LOST)
+MEASURES = (TOKENS, TOKENS_P95, LATENCY, LATENCY_P95, INDEX, INDEXED, INDEX_RECALL, COVERAGE, JUDGED)
 
 
 def measures(
@@ -49,7 +48,7 @@ def measures(
     Args:
         ranking: The ranking.
         tokens: The tokens of each query's context, shape [queries]; None if not counted.
-        items: Has the units, and the references that were lost.
+        items: Has the units.
         relevance_level: The lowest grade that counts as relevant.
         lacking: What is recorded of incomplete judgments; None if nothing is.
     """
@@ -57,8 +56,6 @@ def measures(
     known = [] if np.isnan(coverage) else [Measure(COVERAGE, coverage)]
     if incomplete := (lacking or {}).get("incomplete_judgments"):
         known.append(Measure(JUDGED, incomplete["judged_at_k"]))
-    if items.reading and items.reading.references:
-        known.append(Measure(LOST, float(len(items.reading.lost))))
     return [*_costs(ranking, tokens), *known]
 
 

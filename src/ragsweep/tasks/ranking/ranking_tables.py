@@ -13,8 +13,6 @@ from ragsweep.datasets.formats.generated_questions import caution_of_generated
 from ragsweep.tasks.ranking.coverage import (
     absent_units,
     findable,
-    lost_references,
-    reading_facts,
     without_offsets,
     without_relevant,
 )
@@ -69,7 +67,7 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
     level = evaluation.judged.relevance_level
     left_out = {"left_out": dataset.left_out.number} if dataset.left_out.number else {}
     return {
-        "dataset": {"unit": dataset.unit, **left_out, **reading_facts(dataset)},
+        "dataset": {"unit": dataset.unit, **left_out},
         "k": evaluation.k,
         "queries_without_judgments": [
             query.query_id for query in dataset.queries if query.query_id not in judged and query.answerable
@@ -111,6 +109,5 @@ def doubts_of_data(shown: Shown, items: Dataset, k: int, budget: int | None) -> 
     doubts = [
         *cut_short(shown.ended, len(queries), k, budget),
         *([generated] if generated else []),
-        *lost_references(items),
     ]
     return Checked(notices=doubts, caution=" ".join(doubts))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets.model.cases import Case
-from ragsweep.text.phrases import Phrases, contains, stems
+from ragsweep.text.content_words import Phrases, contains, stems
 from ragsweep_answers.measuring.proxies.phrase_tables import as_found, phrases_of, read_table
 
 SIMILAR_CONDITIONS = Path(__file__).with_name("similar_conditions.yaml")

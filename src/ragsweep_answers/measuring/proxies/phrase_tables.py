@@ -8,7 +8,7 @@ from typing import Any
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.parsing import MalformedError, from_yaml, read_text
 from ragsweep.datasets.readers.fields import shown_value
-from ragsweep.text.phrases import Phrases, phrases, stems
+from ragsweep.text.content_words import Phrases, phrases, stems
 
 LARGEST_PHRASES_MB = 1
 

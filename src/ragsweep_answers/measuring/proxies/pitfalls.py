@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ragsweep.datasets.model.cases import Case
-from ragsweep.text.phrases import Phrases, contains, stems
+from ragsweep.text.content_words import Phrases, contains, stems
 from ragsweep_answers.answering.question import Answer
 from ragsweep_answers.measuring.proxies.phrase_tables import phrases_of, read_table
 

@@ -11,7 +11,7 @@ import numpy as np
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets.model.cases import Case
 from ragsweep.statistics.intervals import Array
-from ragsweep.text.phrases import Phrases, contains, letters_and_numbers, stems
+from ragsweep.text.content_words import Phrases, contains, letters_and_numbers, stems
 from ragsweep_answers.measuring.proxies.phrase_tables import as_found, phrases_of, read_table
 
 DANGEROUS_ERRORS = Path(__file__).with_name("dangerous_errors.yaml")

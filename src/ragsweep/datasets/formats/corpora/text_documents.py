@@ -13,14 +13,12 @@ from io import BytesIO
 from pathlib import Path
 
 from ragsweep.config.annotations import as_configured
-from ragsweep.core.digest import digest, digest_file
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import Text
 from ragsweep.core.parsing import MB
 from ragsweep.core.terminal import counted, one_line, say_once
 from ragsweep.datasets.formats.corpora.converters import page_as_markdown, word_as_markdown
-from ragsweep.datasets.formats.pdf_parsers import with_versions
-from ragsweep.datasets.model.collection import PAGE_BREAK, Document, Reading
+from ragsweep.datasets.model.collection import PAGE_BREAK, Document
 from ragsweep.datasets.model.dataset_format import Corpus
 from ragsweep.datasets.readers.fields import flaw_of_name
 from ragsweep.datasets.readers.files import files_at, what_is
@@ -30,8 +28,6 @@ LARGEST_DOCUMENT_MB = 100  # of a file, unzipped
 LARGEST_XML_MB, MOST_ELEMENTS = 20, 500_000  # of a Word document, whose elements become objects of about 1 KB
 PLAIN, PAGES, WORD = (".txt", ".md", ".markdown"), (".html", ".htm", ".xhtml"), ".docx"
 KINDS = ", ".join((*PLAIN, *PAGES, WORD))
-OF_PAGES = ("markdownify", "beautifulsoup4")  # the libraries that read web pages
-OF_WORD = ("mammoth", *OF_PAGES)
 
 
 @dataclass(frozen=True)
@@ -51,40 +47,30 @@ class TextCorpus(Corpus):
 
     def __post_init__(self) -> None:
         endings = self.plain
-        if isinstance(endings, str) or not all(isinstance(each, str) and each.startswith(".") for each in endings):
+        if isinstance(endings, str) or not all(
+            isinstance(ending, str) and ending.startswith(".") for ending in endings
+        ):
             raise ConfigError(
                 f"corpus.plain: found {as_configured(endings)}, expected a list of endings, like [.py,.java]"
             )
-        object.__setattr__(self, "plain", tuple(each.lower() for each in endings))
+        object.__setattr__(self, "plain", tuple(ending.lower() for ending in endings))
 
     @property
     def without_effect(self) -> Sequence[str]:
         """An empty `plain` has no effect."""
         return () if self.plain else ("plain",)
 
-    def reading(self) -> Reading:
-        """What is read, whatever reads it, and what reads it here."""
-        files, _ = self._files()
-        kinds = {ending_of(path) for path in files.values()}
-        libraries = OF_WORD if WORD in kinds else OF_PAGES if kinds & {*PAGES} else ()
-        return Reading(digest([[name, digest_file(path)] for name, path in files.items()]), with_versions(libraries))
-
     def read(self) -> tuple[Document, ...]:
         """Read the documents, in the order of their names. Files of other kinds are counted and left out."""
-        files, others = self._files()
-        if not files:
+        files = files_at(Path(self.path), "corpus.path", f"a folder, or a file of {KINDS}")
+        kinds = (*PLAIN, *PAGES, WORD, *self.plain)
+        others = [name for name, path in files.items() if ending_of(path) not in kinds]
+        if len(others) == len(files):
             raise DatasetError(f"corpus.path: {self.path} has no file of {KINDS}")
         if others:
             found = f"{len(others)} ({one_line(', '.join(others[:3]))}, ...)"
             say_once(f"files of other kinds, left out: {found}; corpus.plain=[ENDING] reads them as text")
-        return tuple(self._document(name, path) for name, path in files.items())
-
-    def _files(self) -> tuple[dict[str, Path], list[str]]:
-        """The files that are read, by their names, and the names of the others."""
-        files = files_at(Path(self.path), "corpus.path", f"a folder, or a file of {KINDS}")
-        kinds = (*PLAIN, *PAGES, WORD, *self.plain)
-        read = {name: path for name, path in files.items() if ending_of(path) in kinds}
-        return read, [name for name in files if name not in read]
+        return tuple(self._document(name, path) for name, path in files.items() if name not in others)
 
     def _document(self, name: str, path: Path) -> Document:
         if flaw := flaw_of_name(name):

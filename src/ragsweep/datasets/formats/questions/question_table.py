@@ -7,12 +7,11 @@ from collections.abc import Collection as Names
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Annotated
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.limits import Between, Text
-from ragsweep.datasets.formats.questions.spans import Spans
-from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query, Unit
+from ragsweep.core.limits import Text
+from ragsweep.datasets.formats.questions.spans import SpanReader
+from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query, Reference, Unit
 from ragsweep.datasets.model.dataset_format import Questions
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.pages import AmbiguousPageError, Key, Pages, with_keys
@@ -42,19 +41,16 @@ class TableQuestions(QuestionColumns, Questions):
         unit: What judgments name: a `page` ("34", "manual.pdf#34"), a `page_number` (page 34 of any document counts),
             or a `document` ("manual.pdf").
         delimiter: What is between the columns of CSV; None is a comma.
-        similarity: Least similarity of the letters of a reference; see `Spans`. None expects them as they are written.
     """
 
     path: Text
     unit: Key = "page"
     delimiter: str | None = None
-    similarity: Annotated[float, Between(0.5, 1)] | None = None
 
     @property
     def without_effect(self) -> Sequence[str]:
         """Those that name nothing."""
-        unset = [name for name in ("delimiter", "similarity") if getattr(self, name) is None]
-        return [*super().without_effect, *unset]
+        return [*super().without_effect, *([] if self.delimiter else ["delimiter"])]
 
     def read(self, documents: tuple[Document, ...]) -> Collection:
         """Read the questions. The pages that they name must exist."""
@@ -94,20 +90,21 @@ class TableQuestions(QuestionColumns, Questions):
         return Collection("", unit, documents, tuple(queries), tuple(judgments))
 
     def _with_spans(
-        self, questions: Questioned, columns: Names[str], documents: tuple[Document, ...], faults: Faults
+        self, questions: Questioned, _: Names[str], documents: tuple[Document, ...], faults: Faults
     ) -> Collection:
         """The questions whose references are judged, one a row."""
-        spans = Spans(documents, self.similarity, str(self.references), self.document, in_text=self._in_text)
-        queries: list[Query] = []
+        spans = SpanReader(documents, str(self.references), self.document, self._in_text)
+        queries, references = list[Query](), list[Reference]()
         for query, [(where, row)] in questions:
             try:
-                queries.append(spans.add(query, row, where))
+                typed, of_query = spans.read(query, row, where)
+                queries.append(typed)
+                references += of_query
             except DatasetError as error:
                 faults.add(error, query.query_id)
-        if not spans.references and not faults.found:
-            raise DatasetError(f"{self.path}: {spans.nothing}")
-        collection = Collection("", "passage", documents, tuple(queries), (), references=tuple(spans.references))
-        return replace(collection, sought=tuple(spans.sought), lost=tuple(spans.lost))
+        if not references and not faults.found:
+            raise DatasetError(f"{self.path}: contains no references; expected at least one question with one")
+        return Collection("", "passage", documents, tuple(queries), (), references=tuple(references))
 
     @property
     def _in_text(self) -> bool:

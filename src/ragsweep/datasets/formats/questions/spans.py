@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.terminal import counted, some_of
+from ragsweep.core.terminal import some_of
 from ragsweep.datasets.model.collection import Document, Query, Reference
-from ragsweep.datasets.readers.fields import Entry, listed, shown_value, value_of, whole
-from ragsweep.datasets.readers.judgments import key_in, structured
+from ragsweep.datasets.readers.fields import Entry, key_in, listed, shown_value, structured, value_of, whole
 from ragsweep.text.normalisation import composed
-from ragsweep.text.quotes import find_quote, letters_of, places_of, span_of
+from ragsweep.text.quotes import places_of, span_of
 from ragsweep.text.tokens import plain_words
 
 TEXT, START, END = ("text", "content"), ("start", "start_index"), ("end", "end_index")
 EXPECTED = "expected a list of texts, or of {document, start, end, text}"
 LONGEST_TEXT_SHOWN = 60  # characters
-PIECE = 12  # letters; documents that share none with a text are not compared
-COMPARED = 3  # documents
 
 
 class _Written(NamedTuple):
@@ -34,8 +30,9 @@ class _Written(NamedTuple):
     end: int | None
 
 
-class Spans:
-    """The references of questions.
+@dataclass(frozen=True)
+class SpanReader:
+    """Reads the references of questions.
 
     A reference is a text, or has the fields `text` (or `content`), and, if known, `document`, `start` (or
     `start_index`) and `end` (or `end_index`). Further fields are not read. Offsets count the characters of the
@@ -45,69 +42,44 @@ class Spans:
     The document is named in the reference or in a column of the row, with or without the ending of its file name. Of a
     text without either, it is the only document that has the text.
 
-    With a similarity, references are found again in the text of any parser (see `find_quote`), also those with offsets,
-    which are of another text. A question with a reference that is nowhere is not measured, and the run says so.
-
     Attributes:
-        references: Those of the questions so far, each question's in the order of the text.
-        sought: With a similarity, all of them as they are written, in the documents that they are of.
-        lost: Those that are nowhere.
+        documents: The corpus.
+        column: The column of the references.
+        document: The column of the document of all references in a row; None if there is none.
+        in_text: Whether a cell is a text, as in CSV.
     """
 
-    def __init__(
-        self,
-        documents: tuple[Document, ...],
-        similarity: float | None,
-        column: str,
-        document: str | None,
-        *,
-        in_text: bool,
-    ) -> None:
-        """Note the documents, and the columns of references and of their document; `in_text`: as texts, as in CSV."""
-        self.references: list[Reference] = []
-        self.sought: list[Reference] = []
-        self.lost: list[Reference] = []
-        self._documents, self._similarity, self._in_text = documents, similarity, in_text
-        self._column, self._document = column, document
-        self._by_name = {composed(document.source): document for document in documents}
-        self._by_stem: dict[str, list[Document]] = defaultdict(list)
-        for name, named in self._by_name.items():
-            self._by_stem[name.removesuffix(PurePosixPath(name).suffix)].append(named)
+    documents: tuple[Document, ...]
+    column: str
+    document: str | None
+    in_text: bool
 
-    def add(self, query: Query, row: Entry, where: str) -> Query:
-        """Add the references of a question. Its type is its document if it has none and there are several.
+    def read(self, query: Query, row: Entry, where: str) -> tuple[Query, list[Reference]]:
+        """The references of a question, in the order of the text; its type is its document if it has none.
 
         Raises:
             DatasetError: A reference cannot be read, or names no document.
         """
-        of_row = key_in(row.get(self._document), f"{where}: the field {self._document!r}") if self._document else ""
-        written = [
-            _read(reference, of_row, where) for reference in self._listed(row, where, is_answerable=query.answerable)
-        ]
-        placed = [(self._document_of(reference, where), reference) for reference in written]
-        if self._similarity is None:
-            spans = [
-                (document.source, *_span(reference, document, where)) for document, reference in placed if document
-            ]
-        else:
-            spans = self._found_again(query.query_id, placed, where, self._similarity)
-        ordered = sorted(dict.fromkeys(spans), key=lambda span: span[:3])  # without offsets, in the file's order
-        self.references += [Reference(query.query_id, *span) for span in ordered]
-        names = {reference.source or (document.source if document else "") for document, reference in placed}
+        of_row = key_in(row.get(self.document), f"{where}: the field {self.document!r}") if self.document else ""
+        written = [_read(value, of_row, where) for value in self._values(row, where, is_answerable=query.answerable)]
+        documents = [self._document_of(reference, where) for reference in written]
+        spans = {(document.source, *_span(reference, document, where))
+                 for reference, document in zip(written, documents, strict=True)}  # fmt: skip
+        names = {reference.source or document.source for reference, document in zip(written, documents, strict=True)}
         name = composed(of_row) or (names.pop() if len(names) == 1 else "")
-        return replace(query, query_type=query.query_type or (name if len(self._by_name) > 1 else None) or None)
+        of_document = name if len(self._by_name) > 1 else ""
+        references = [Reference(query.query_id, *span) for span in sorted(spans)]
+        return replace(query, query_type=query.query_type or of_document or None), references
 
-    @property
-    def nothing(self) -> str:
-        """Says that no question has a reference."""
-        lost = f"of {counted(len(self.sought), 'reference')}, all questions lose some" if self.sought else ""
-        return lost or "contains no references; expected at least one question with one"
+    @cached_property
+    def _by_name(self) -> dict[str, Document]:
+        return {composed(document.source): document for document in self.documents}
 
-    def _listed(self, row: Entry, where: str, *, is_answerable: bool) -> list[object]:
+    def _values(self, row: Entry, where: str, *, is_answerable: bool) -> list[object]:
         """The references of a row, as they are written."""
-        value = value_of(row, self._column, where) if is_answerable else row.get(self._column)
-        place = f"{where}: the field {self._column!r}"
-        if isinstance(value, str) and self._in_text:
+        value = value_of(row, self.column, where) if is_answerable else row.get(self.column)
+        place = f"{where}: the field {self.column!r}"
+        if isinstance(value, str) and self.in_text:
             value = structured(value.strip(), place, EXPECTED) if value.strip() else []
         value = [] if value is None and not is_answerable else value
         if not isinstance(value, list) or bool(value) != is_answerable:
@@ -116,11 +88,14 @@ class Spans:
             raise DatasetError(f"{place} is {shown_value(value)}; {expected}")
         return value
 
-    def _document_of(self, reference: _Written, where: str) -> Document | None:
-        """The document of a reference; None if no document has it, where a similarity counts such references."""
+    def _document_of(self, reference: _Written, where: str) -> Document:
+        """The document of a reference: the one that it names, or the only one that has its text."""
         if reference.source:
             name = composed(reference.source)
-            named = [self._by_name[name]] if name in self._by_name else self._by_stem.get(name, [])
+            named = [self._by_name[name]] if name in self._by_name else [
+                document for source, document in self._by_name.items()
+                if source.removesuffix(PurePosixPath(source).suffix) == name
+            ]  # fmt: skip
             if len(named) != 1:
                 known = f"{len(named)} documents have this name" if named else f"the corpus has {listed(self._by_name)}"
                 raise DatasetError(f"{where}: the document {name!r} is not known ({known})")
@@ -129,51 +104,13 @@ class Spans:
         if reference.start is not None:
             expected = "expected its field document, or questions.document=COLUMN"
             raise DatasetError(f"{shown} has offsets, but names no document; {expected}")
-        having = self._having(reference.text)
-        if len(having) > 1:
-            found = f"is in {len(having)} documents ({some_of([document.source for document in having])})"
+        having = [document for document in self.documents if reference.text in document.text]  # which is much faster
+        having = having or [document for document in self.documents if places_of(reference.text, document.text, 1)]
+        if len(having) != 1:
+            names = f"{len(having)} documents ({some_of([document.source for document in having])})"
+            found = f"is in {names}" if having else "is in no document as it is written"
             raise DatasetError(f"{shown} {found}; questions.document=COLUMN names its own")
-        if not having and self._similarity is None:
-            found = "is in no document as it is written"
-            raise DatasetError(f"{shown} {found}; questions.similarity=0.9 allows for less")
-        return having[0] if having else None
-
-    def _having(self, text: str) -> list[Document]:
-        """The documents that have a text as it is written, else by the same letters, else alike enough."""
-        having = [document for document in self._documents if text in document.text]  # which is much faster
-        having = having or [document for document in self._documents if places_of(text, document.text, 1)]
-        if having or self._similarity is None:
-            return having
-        sought = letters_of(text).text
-        pieces = [sought[at : at + PIECE] for at in range(0, len(sought) - PIECE + 1, PIECE)] or [sought]
-        shared = [(sum(piece in letters for piece in pieces), document) for document, letters in self._letters]
-        likely = sorted((pair for pair in shared if pair[0]), key=lambda pair: -pair[0])
-        same = [document for document, letters in self._letters if sought and sought in letters]
-        compared = same or [document for _, document in likely[:COMPARED]]
-        return [document for document in compared if find_quote(text, document.text, None, self._similarity)]
-
-    @cached_property
-    def _letters(self) -> list[tuple[Document, str]]:
-        return [(document, letters_of(document.text).text) for document in self._documents]
-
-    def _found_again(
-        self, query_id: str, placed: Sequence[tuple[Document | None, _Written]], where: str, least: float
-    ) -> list[tuple[str, int, int, str]]:
-        """Where the references of a question are; none if one is nowhere. Of several places, the first counts."""
-        spans: list[tuple[str, int, int, str]] = []
-        lost: list[Reference] = []
-        for document, written in placed:
-            source, text = (document.source, document.text) if document else ("", "")
-            self.sought.append(Reference(query_id, source, written.start or 0, written.end or 0, written.text))
-            places = find_quote(written.text, text, written.start, least) if document else []
-            if len(places) > 1:
-                spans.append((source, *_by_words(text[slice(*places[0])], where)))
-            elif places:
-                spans.append((source, *places[0], ""))
-            else:
-                lost.append(Reference(query_id, source, 0, 0, written.text))
-        self.lost += lost
-        return [] if lost else spans
+        return having[0]
 
 
 def _read(reference: object, of_row: str, where: str) -> _Written:
@@ -200,24 +137,21 @@ def _only(reference: Mapping[str, Any], names: tuple[str, str], where: str) -> A
     return reference[given[0]] if given else None
 
 
-def _by_words(text: str, where: str) -> tuple[int, int, str]:
-    """A reference that is compared by its words."""
-    if not plain_words(text):
-        raise DatasetError(f"{where}: found the reference {text[:LONGEST_TEXT_SHOWN]!r}; expected some words")
-    return 0, 0, text
-
-
 def _span(reference: _Written, document: Document, where: str) -> tuple[int, int, str]:
     """Where a reference begins and ends in its document, or zeros and its text if that is not known."""
     _, text, start, end = reference
     if start is None or end is None:
         places = places_of(text, document.text)
-        return (*places[0], "") if len(places) == 1 else _by_words(text, where)
+        if len(places) == 1:
+            return (*places[0], "")
+        if not plain_words(text):
+            raise DatasetError(f"{where}: found the reference {text[:LONGEST_TEXT_SHOWN]!r}; expected some words")
+        return 0, 0, text
     if 0 <= start < end and (span := span_of(text, document.text, start, end)):
         return *span, ""
     if not 0 <= start < end <= len(document.text):
         found = f"found characters {start} to {end} of {document.source}"
         raise DatasetError(f"{where}: {found}, expected them within 0 to {len(document.text)}")
     found = f"characters {start} to {end} of {document.source} are {document.text[start:end][:LONGEST_TEXT_SHOWN]!r}"
-    advice = "; questions.similarity=0.9 finds it in the text of another parser"
+    advice = "; without offsets, references are compared by their words"
     raise DatasetError(f"{where}: {found}, expected {text[:LONGEST_TEXT_SHOWN]!r}{advice}")

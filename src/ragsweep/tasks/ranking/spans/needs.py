@@ -52,8 +52,7 @@ def check_spans(dataset: Dataset, metrics: Mapping[str, Callable[..., Any]]) -> 
                 f"evaluation.metrics.{name}: compares characters, and offsets of {counted(len(unplaced), 'reference')} "
                 f"are not known (the first: query {unplaced[0].query_id}, "
                 f"{unplaced[0].text[:LONGEST_REFERENCE_SHOWN]!r}); "
-                "expected questions.similarity=0.9, which places what is written a little otherwise, or "
-                "evaluation.token=word"
+                "expected evaluation.token=word"
             )
 
 
