@@ -3,8 +3,6 @@
 ragsweep judge retriever.alpha=0,0.3,0.5,0.7,1 k=10 dataset=pdf dataset.documents=manuals dataset.queries=questions.json
 ragsweep judge SWEEP_ID                          # what nobody judged yet of a sweep that has been run
 ragsweep judge SWEEP_ID --page                   # judge on a page in the browser
-ragsweep judge SWEEP_ID --table judging.csv      # write the next 100 questions into a table to hand out
-ragsweep judge SWEEP_ID --apply judging.csv      # take it back, filled in
 ragsweep judge SWEEP_ID --strategy pooling       # all that nobody judged, the highest ranks first; decides nothing
 ragsweep judge SWEEP_ID --margin 0.02            # stop once the leader loses less than that to the best
 ragsweep judge SWEEP_ID --from dataset           # a simulation: hide the judgments, and look each answer up
@@ -52,8 +50,6 @@ def main() -> int:
         if port:
             raise ConfigError("--port: is that of a page; expected --page with it")
         port = None
-    elif options["table"]:
-        raise ConfigError("--page: asks in the browser; expected no --table with it")
     from ragsweep_audit.judging.deciding_by_judgments import judge_until_decided, verify_alone
     from ragsweep_audit.judging.judge_request import JudgeRequest
 
@@ -82,9 +78,6 @@ def _parser() -> ArgumentParser:
     option("--guess-tokens", type=int, default=32, metavar="N", help=tokens)
     option("--page", action="store_true", help="ask on a page in the browser, for this machine only")
     option("--port", type=int, default=0, help="of the page (default: a free one)")
-    option("--table", type=Path, metavar="FILE", help="write the next questions into a table to hand out")
-    option("--rows", type=int, default=100, metavar="N", help="of such a table (default 100)")
-    option("--apply", type=Path, metavar="FILE", help="take a table back that was filled in")
     option("--verify", action="store_true", help="ask nothing: run the race again from the journal")
     option("--judge", metavar="NAME", help="who judges (default: your login)")
     option("--seed", type=int, default=42, help="of the draws (default 42)")

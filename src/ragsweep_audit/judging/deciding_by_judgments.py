@@ -29,7 +29,6 @@ from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.journal_head import LARGEST_HEAD_MB, JournalHead
 from ragsweep_audit.judging.judge_request import JudgeRequest
 from ragsweep_audit.judging.judges import QUIT, UNDO, FileJudge, Judge, TerminalJudge
-from ragsweep_audit.judging.judging_table import hand_out, take_back
 from ragsweep_audit.judging.page_judge import PageJudge
 from ragsweep_audit.judging.pool import Pool, Ranked
 from ragsweep_audit.judging.race import RACE
@@ -74,17 +73,10 @@ def _judged_until_decided(
     left = f"{journal.race.differing:,} of {len(pool.pairs):,} pairs of a query and a {unit}"
     matter = "can change the decision" if request.strategy == RACE else "are not judged"
     print(f"{counted(len(pool.labels), 'configuration')}; {left} {matter}.")
-    if request.apply:
-        print(take_back(journal, request.apply))
     if journal.grades:
         print(f"{request.journal}: {counted(len(journal.grades), 'judgment')} so far.")
-    if request.table:
-        print(hand_out(journal, request.table, request.rows))
-    if handed_out := journal.handed_out:
-        files = ", ".join(sorted({table.rpartition(" ")[0] for table in handed_out}))
-        print(f"{counted(len(handed_out), 'question')} in {files}: later judgments count once these are taken back.")
     try:
-        _ask(journal, judge, request.budget if request.asks else 0)
+        _ask(journal, judge, 0 if request.verify else request.budget)
     except KeyboardInterrupt:
         journal = replace(journal, only_read=True)  # read anew, as a line may be half taken in
         print(f"\n{counted(len(journal.grades), 'judgment')} kept in {request.journal}: the same command goes on.")
@@ -187,7 +179,7 @@ def _judge(request: JudgeRequest, items: Dataset) -> Judge:
     """Who judges."""
     if request.source is not None:
         return FileJudge(_grades(request.source, items), request.grades)
-    if request.port is None or not request.asks:
+    if request.port is None or request.verify:
         return TerminalJudge(request.grades)
     page = PageJudge(request.grades, request.port)
     print(f"Judge at {page.address} (Ctrl-C stops; what is judged is kept)", flush=True)
