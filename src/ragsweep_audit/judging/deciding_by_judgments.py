@@ -31,7 +31,6 @@ from ragsweep_audit.judging.judge_request import JudgeRequest
 from ragsweep_audit.judging.judges import QUIT, UNDO, FileJudge, Judge, TerminalJudge
 from ragsweep_audit.judging.page_judge import PageJudge
 from ragsweep_audit.judging.pool import Pool, Ranked
-from ragsweep_audit.judging.race import RACE
 from ragsweep_audit.judging.state import as_record, decision, is_decided, state_line, verdicts
 
 NAME = "judged"  # of the decision's tags and artifacts, and of its part of a sweep's decision.json
@@ -57,7 +56,7 @@ def judge_until_decided(request: JudgeRequest) -> bool:
     judge = _judge(request, ranked[0].items)
     hidden = map(_hidden, ranked) if request.source is not None else ranked
     pool = _guessed(Pool.of(hidden, request.metric, k, request.grades), request)
-    about = (request.margin, request.level, request.seed, request.grades, request.judge, request.strategy)
+    about = (request.margin, request.level, request.seed, request.grades, request.judge)
     with closing(Journal(request.journal, pool, *about, only_read=request.verify)) as journal:
         return _judged_until_decided(request, journal, judge, ranked, k)
 
@@ -71,8 +70,7 @@ def _judged_until_decided(
     if unit != "passage" and len({configuration.items.digest_of_passages for configuration in ranked}) > 1:
         print(CHUNKS_BY_PAGES.format(unit), SAME_K.format(k))
     left = f"{journal.race.differing:,} of {len(pool.pairs):,} pairs of a query and a {unit}"
-    matter = "can change the decision" if request.strategy == RACE else "are not judged"
-    print(f"{counted(len(pool.labels), 'configuration')}; {left} {matter}.")
+    print(f"{counted(len(pool.labels), 'configuration')}; {left} can change the decision.")
     if journal.grades:
         print(f"{request.journal}: {counted(len(journal.grades), 'judgment')} so far.")
     try:
@@ -80,22 +78,17 @@ def _judged_until_decided(
     except KeyboardInterrupt:
         journal = replace(journal, only_read=True)  # read anew, as a line may be half taken in
         print(f"\n{counted(len(journal.grades), 'judgment')} kept in {request.journal}: the same command goes on.")
-        print(
-            *decision(journal),
-            *([_kept(journal, request, run_ids)] if request.strategy == RACE else []),
-            sep="\n",
-            flush=True,
-        )
+        print(*decision(journal), _kept(journal, request, run_ids), sep="\n", flush=True)
         raise
     sentences = [*decision(journal), f"Judgments: {request.journal}"]
     print(*sentences, sep="\n", flush=True)
     judge.end(sentences)
-    if request.strategy == RACE and not request.verify:
+    if not request.verify:
         print(_kept(journal, request, run_ids))
     if request.out is not None:
         _write(_judgments(journal), request.out)
         written = f"Written: {request.out}; use it by dataset.qrels={request.out}"
-        print(written, *([CHOSEN_PAIRS] if request.strategy == RACE else []), sep="\n")
+        print(written, CHOSEN_PAIRS, sep="\n")
     return is_decided(journal)
 
 
@@ -199,9 +192,8 @@ def verify_alone(path: Path, name: str = "") -> bool:
     head = JournalHead.read(path)
     if head is None:
         raise ConfigError(f"{path}: is no journal of judgments")
-    journal = Journal(
-        path, head.as_pool(path), head.margin, head.level, head.seed, head.highest, "", head.strategy, only_read=True
-    )
+    about = (head.margin, head.level, head.seed, head.highest, "")
+    journal = Journal(path, head.as_pool(path), *about, only_read=True)
     print(*decision(journal), f"Judgments: {name or path}", sep="\n")
     return is_decided(journal)
 

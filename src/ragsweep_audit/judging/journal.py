@@ -26,7 +26,7 @@ from ragsweep.core.parsing import MB, MalformedError, from_json
 from ragsweep_audit.judging.journal_head import LARGEST_HEAD_MB, SCHEMA, JournalHead, recorded
 from ragsweep_audit.judging.pool import Asked, Pair, Pool
 from ragsweep_audit.judging.proposal import Draw
-from ragsweep_audit.judging.race import RACE, STRATEGIES, Race
+from ragsweep_audit.judging.race import Race
 
 ASKED_AGAIN = 0.05  # of the judgments: how many are asked for twice
 LONGEST_LINE = 10_000  # bytes, after the first one
@@ -45,7 +45,6 @@ class Journal:
         seed: As of `Race`.
         highest: The highest grade.
         judge: Who judges.
-        strategy: What decides which pair is next.
         only_read: Whether nothing is asked, so that the file must exist and is not written.
         race: What is known.
         asked_pairs: What was asked, by the number of the draw.
@@ -61,7 +60,6 @@ class Journal:
     seed: int
     highest: int
     judge: str
-    strategy: str = RACE
     only_read: bool = False
     race: Race = field(init=False)
     asked_pairs: dict[int, Pair] = field(init=False)
@@ -99,7 +97,7 @@ class Journal:
     def _open(self) -> None:
         """Take in what the file has, or begin it."""
         head = JournalHead.read(self.path)
-        about = {"strategy": self.strategy, "metric": self.pool.metric, "k": self.pool.k, "margin": self.margin}
+        about = {"strategy": "race", "metric": self.pool.metric, "k": self.pool.k, "margin": self.margin}
         about |= {"level": self.level, "seed": self.seed, "highest": self.highest, "pool": self.pool.digest}
         if head is not None:
             self.key = head.key
@@ -112,7 +110,7 @@ class Journal:
 
     def _start(self) -> None:
         about = self.margin, self.level, self.seed, self.pool.query_of_pairs, self.pool.queries, self.pool.guessed
-        self.race = STRATEGIES[self.strategy](self.pool.weights, self.pool.judged, *about)
+        self.race = Race(self.pool.weights, self.pool.judged, *about)
         self.grades, self.again, self.asked_pairs = {}, {}, {}
         self.dropped = dict.fromkeys(self.race.drop_out(), 0)  # by what was judged before
         self._open_draw: Draw | None = None  # the last one, until it is answered

@@ -23,7 +23,6 @@ class JudgeRequest:
 
     Attributes:
         sweep_id: The sweep; empty if `overrides` list the configurations.
-        strategy: `race`, or `pooling`, which decides nothing.
         grades: The highest grade.
         budget: How many judgments there may be in the journal; None if any number.
         verify: Whether nothing is asked, nor written.
@@ -36,7 +35,6 @@ class JudgeRequest:
 
     sweep_id: str
     overrides: Sequence[str]
-    strategy: str
     metric: str
     margin: Annotated[float, Between(0)]
     level: Annotated[float, Between(nextafter(0, 1), nextafter(1, 0))]
@@ -65,8 +63,6 @@ class JudgeRequest:
             raise ConfigError(f"--journal: {self.journal} is a folder; expected a file")
         if self.verify and self.out:
             raise ConfigError("--verify: writes nothing; expected no --out with it")
-        if self.guess and self.strategy != "race":
-            raise ConfigError(f"--guess: steers a race; expected no --strategy {self.strategy} with it")
         if flaw := flaw_of_text(self.judge):
             raise ConfigError(f"--judge: {self.judge!r} {flaw}; expected a name in UTF-8")
         if len(self.judge) > LONGEST_NAME:

@@ -151,21 +151,6 @@ def test_a_journal_of_another_schema_is_refused_in_one_line(journal_of):
     assert path.read_bytes() == before
 
 
-def test_pooling_asks_for_everything_the_highest_ranks_first(journal_of, made):
-    journal = journal_of(strategy="pooling")
-    asked = []
-    while journal.race.differing:
-        question = journal.ask()
-        journal.answer(question, 0)
-        asked += [] if question.again else [question.pair]
-    heights = made[0].weights.sum(axis=0)
-    expected = [made[0].pairs[place] for place in np.argsort(-heights.round(12), kind="stable") if heights[place]]
-    assert asked == expected
-    assert journal.ask() is None
-    with pytest.raises(ConfigError, match="was begun with strategy pooling"):
-        journal_of()
-
-
 @pytest.mark.parametrize("changed", [{"seed": 2}, {"margin": 0.1}, {"highest": 3}])
 def test_a_journal_with_other_settings_is_refused(journal_of, changed):
     journal_of()

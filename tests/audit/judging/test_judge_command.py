@@ -128,16 +128,6 @@ def test_a_page_that_is_killed_goes_on_where_it_was(application, data):
     assert process.returncode == 1
 
 
-@pytest.mark.usefixtures("long_work")
-def test_pooling_asks_for_all_that_nobody_judged(judge, corpus, tmp_path):
-    given = ["--strategy", "pooling", "--from", str(corpus / "judgments.qrels"), "--out", "judged.tsv"]
-    status, said = judge(*given)
-    assert status == 0
-    pairs = int(re.search(r"(\d+) of \1 pairs", said)[1])
-    assert f"{pairs} judgments: 10 relevant, {pairs - 10} not, 0 could not be told." in said
-    assert len((tmp_path / "judged.tsv").read_text().splitlines()) == 1 + pairs
-
-
 @pytest.mark.extra("openai")
 @pytest.mark.usefixtures("processes")
 def test_guesses_are_asked_once_kept_in_the_journal_and_compared_with_the_judge(judge, corpus, tmp_path):
@@ -236,7 +226,6 @@ def test_judgments_of_other_questions_are_refused(judge, tmp_path):
         (["--budget", "-3"], "--budget"),
         (["--journal", "."], "is a folder"),
         (["--verify"], "is not a file"),
-        (["--guess", "--strategy", "pooling"], "--guess"),
         (["--grades", "0"], "--grades"),
         (["--judge", "\udcff"], "--judge: .* surrogate"),
         (["--port", "99999", "--page"], "--port"),
