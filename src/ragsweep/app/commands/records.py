@@ -156,8 +156,7 @@ def explain() -> int:
 def reproduce() -> int:
     """Run a recorded run again, or a whole sweep, and compare every number with what was recorded.
 
-    ragsweep reproduce RUN_ID                          # as a new run, tagged with the one that it reproduces
-    ragsweep reproduce RUN_ID --no-log                 # compare only
+    ragsweep reproduce RUN_ID                          # compares only; ragsweep run --from RUN_ID records a new run
     ragsweep reproduce RUN_ID --stored                 # faster: use the embeddings and rankings of the store
     ragsweep reproduce RUN_ID tracking=server tracking.uri=http://mlflow.example.org:5000
     ragsweep reproduce RUN_ID dataset.path=/data/scifact   # a dataset that lies elsewhere on this machine
@@ -166,7 +165,6 @@ def reproduce() -> int:
     """
     parser = parser_of("reproduce", reproduce.__doc__)
     add_run(parser)
-    parser.add_argument("--no-log", action="store_true", help="compare without recording a new run")
     parser.add_argument("--stored", action="store_true", help="use the embeddings and rankings that the store has")
     parser.add_argument("--tolerance", type=float, default=0.0, help="largest difference that counts as none")
     given = parser.parse_intermixed_args()
@@ -176,7 +174,7 @@ def reproduce() -> int:
 
     from ragsweep.replay import reproducing
 
-    how = {"tolerance": given.tolerance, "log": not given.no_log, "stored": given.stored}
+    how = {"tolerance": given.tolerance, "stored": given.stored}
     return 0 if reproducing.reproduce(given.run_id, given.overrides, given.allow, **how) else 1
 
 
