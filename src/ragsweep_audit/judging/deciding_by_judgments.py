@@ -9,13 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from ragsweep import tracking
-from ragsweep.app.commands import composed
-from ragsweep.app.sweep import jobs_of
 from ragsweep.core.errors import ConfigError, DatasetError, RagsweepError, first_line
-from ragsweep.core.project import command, sweep_id
 from ragsweep.core.terminal import counted
 from ragsweep.datasets import Dataset, Judgment
 from ragsweep.datasets.model.dataset import Qrels
@@ -104,6 +100,8 @@ def _kept(journal: Journal, request: JudgeRequest, run_ids: Sequence[str]) -> st
         raise ConfigError(f"{file}: cannot be written ({error.strerror})") from error
     if request.source is not None:
         return f"Decision: {file}; a simulation is not recorded in MLflow"
+    if not request.sweep_id:
+        return f"Decision: {file}; of a sweep that has been run, it stands in MLflow, too: ragsweep judge SWEEP_ID"
     if not journal.grades and not is_decided(journal):
         return f"Decision: {file}; in MLflow once something is judged"
     try:
@@ -111,47 +109,27 @@ def _kept(journal: Journal, request: JudgeRequest, run_ids: Sequence[str]) -> st
     except RagsweepError as error:
         why = f"not recorded in MLflow ({first_line(error)})"
         return f"Decision: {file}; {why}: the same command records it once that works"
-    beside = ", beside what the sweep itself decided" if request.sweep_id else ""
-    return f"Decision: {file}, and in MLflow{beside}: {address}"
+    return f"Decision: {file}, and in MLflow, beside what the sweep itself decided: {address}"
 
 
 def _record(journal: Journal, request: JudgeRequest, run_ids: Sequence[str]) -> str:
     """Record the decision in MLflow, and return its address there."""
     record = as_record(journal)
-    decided, said = is_decided(journal), record["headline"]
     later = tracking.LaterDecision(
         name=NAME,
-        sentences=said,
-        is_decided=decided,
+        sentences=record["headline"],
         record=record,
         tags={
-            "decided": str(decided).lower(),
+            "decided": str(is_decided(journal)).lower(),
             "configuration": record["choice"] or "",
             "by": f"{record['metric']}@{record['at']}",
             "level": f"{record['level']:g}",
         },
         numbers={f"{NAME}/judgments": float(record["judgments"])},
-        runs=dict(zip(run_ids, verdicts(journal), strict=bool(run_ids))),
+        runs=dict(zip(run_ids, verdicts(journal), strict=True)),
         journal=journal.path,
     )
-    if request.sweep_id:
-        return tracking.add_decision(composed_today(request.overrides)[0].tracking, request.sweep_id, later)
-    parsed = OverridesParser.create().parse_overrides(list(request.overrides))
-    swept = [override.key_or_group.rpartition(".")[2] for override in parsed if override.is_sweep_override()]
-    name = f"{NAME} {' x '.join(swept)}" + (f": {record['choice']}" if decided else "")
-    store = composed(jobs_of(parsed)[0]).tracking
-    with tempfile.TemporaryDirectory() as folder:
-        job = tracking.Job(
-            name=name,
-            folder=Path(folder),
-            overrides=request.overrides,
-            command=command("judge", *request.overrides, *tracking.store_overrides(store, request.overrides)),
-            swept={},
-            sweep_id=sweep_id(),
-            parent_run_id=None,
-            tracking=store,
-        )
-        return tracking.record_decision(job, later, journal.key)
+    return tracking.add_decision(composed_today(request.overrides)[0].tracking, request.sweep_id, later)
 
 
 def _guessed(pool: Pool, request: JudgeRequest) -> Pool:
