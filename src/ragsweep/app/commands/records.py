@@ -85,8 +85,6 @@ def gate() -> int:
     ragsweep gate --candidate RUN_ID --baseline models:/NAME@production --metric recall --margin 0.01
     ragsweep gate --candidate models:/NAME@candidate --baseline models:/NAME@production --promote --metric recall ...
 
-    ragsweep gate --candidate RUN_ID --baseline RUN_ID --metric recall --margin 0.01 --markdown >> $GITHUB_STEP_SUMMARY
-
     A registered model stands for the run that was measured. --promote moves the baseline's alias to the candidate if it
     passes, and leaves it otherwise.
 
@@ -100,7 +98,6 @@ def gate() -> int:
     parser.add_argument("--baseline", metavar="RUN", required=True, help="what to compare it with: the same")
     parser.add_argument("--metric", required=True, help="the metric that must not get worse")
     parser.add_argument("--margin", type=float, required=True, help="how much worse still counts as not worse")
-    parser.add_argument("--markdown", action="store_true", help="print it for the summary of a pull request")
     parser.add_argument("--promote", action="store_true", help="move the baseline's alias to a candidate that passes")
     arguments = parser.parse_intermixed_args()
     overrides = [text for text in arguments.given if "=" in text]
@@ -120,7 +117,7 @@ def gate() -> int:
     from ragsweep.replay.gating import judge_candidate, promote
 
     judged = judge_candidate(*places, arguments.metric, arguments.margin, overrides, promote=arguments.promote)
-    print(*(judged.markdown() if arguments.markdown else map(one_line, judged.sentences())), sep="\n")
+    print(*map(one_line, judged.sentences()), sep="\n")
     if arguments.promote:
         print(promote(judged, overrides))
     return int(judged.verdict)
