@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -22,7 +21,7 @@ from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
 from ragsweep_audit.judging.configurations import of_overrides, of_sweep
 from ragsweep_audit.judging.guessed_judgments import about_model, model_of, with_guesses
 from ragsweep_audit.judging.journal import Journal
-from ragsweep_audit.judging.journal_head import LARGEST_HEAD_MB, JournalHead
+from ragsweep_audit.judging.journal_head import JournalHead
 from ragsweep_audit.judging.judge_request import JudgeRequest
 from ragsweep_audit.judging.judges import QUIT, UNDO, FileJudge, Judge, TerminalJudge
 from ragsweep_audit.judging.page_judge import PageJudge
@@ -30,7 +29,6 @@ from ragsweep_audit.judging.pool import Pool, Ranked
 from ragsweep_audit.judging.state import as_record, decision, is_decided, state_line, verdicts
 
 NAME = "judged"  # of the decision's tags and artifacts, and of its part of a sweep's decision.json
-JOURNAL = f"{NAME}/{NAME}.jsonl"  # among the artifacts
 SAME_K = "They are compared at the same k, {0}, at which larger passages return more text."
 CHOSEN_PAIRS = (
     "It has what was asked to choose, not all that is relevant: a sweep on it measures too low; decide by the above."
@@ -46,8 +44,6 @@ def judge_until_decided(request: JudgeRequest) -> bool:
         k, configurations = of_sweep(request.sweep_id, settings, request.allow)
     else:
         k, configurations = of_overrides(request.overrides)
-    if request.verify and not request.journal.is_file() and request.sweep_id:
-        return _verify_recorded(request)
     ranked = [*configurations]
     judge = _judge(request, ranked[0].items)
     hidden = map(_hidden, ranked) if request.source is not None else ranked
@@ -157,12 +153,8 @@ def _judge(request: JudgeRequest, items: Dataset) -> Judge:
     return page
 
 
-def verify_alone(path: Path, name: str = "") -> bool:
+def verify_alone(path: Path) -> bool:
     """Run a race again from its journal alone, print what it decides, and return whether it is decided.
-
-    Args:
-        path: The journal.
-        name: What the journal is called in the output; its path unless given.
 
     Raises:
         ConfigError: It is not a journal, or it was changed.
@@ -172,20 +164,8 @@ def verify_alone(path: Path, name: str = "") -> bool:
         raise ConfigError(f"{path}: is no journal of judgments")
     about = (head.margin, head.level, head.seed, head.highest, "")
     journal = Journal(path, head.as_pool(path), *about, only_read=True)
-    print(*decision(journal), f"Judgments: {name or path}", sep="\n")
+    print(*decision(journal), f"Judgments: {path}", sep="\n")
     return is_decided(journal)
-
-
-def _verify_recorded(request: JudgeRequest) -> bool:
-    """Verify the journal that MLflow keeps of a sweep, where there is none on this machine."""
-    today = composed_today(request.overrides)[0].tracking
-    text = tracking.fetch_text(today, request.sweep_id, JOURNAL, LARGEST_HEAD_MB)
-    if text is None:
-        raise ConfigError(f"--verify: neither {request.journal} nor the sweep in MLflow has a journal of judgments")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "journal.jsonl"
-        path.write_text(text, encoding="utf-8")
-        return verify_alone(path, f"{JOURNAL} of the sweep in MLflow")
 
 
 def _ask(journal: Journal, judge: Judge, budget: int | None) -> None:
