@@ -13,17 +13,22 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from omegaconf import DictConfig
 
 from ragsweep import tracking
+from ragsweep.core.parsing import from_json
 from ragsweep.core.project import project
 from ragsweep.core.terminal import aligned, one_line
 from ragsweep.experiment import Experiment
+from ragsweep.race import Race, Racer, measure_some
 from ragsweep.replay.recorded_experiment import recorded_experiment
-from ragsweep.replay.trusted_record import composed_today, has_setting, settings_in
+from ragsweep.replay.trusted_record import composed_today, has_setting, settings_in, trusted
 from ragsweep.store.code import digest_of_code
+from ragsweep.sweeps.race import RaceSettings
 from ragsweep.tracking.address import VARIABLE, absolute
 
 SHOWN_DIFFERENCES = 20
+DECISION, LARGEST_DECISION_MB = "decision.json", 100  # of a sweep
 
 
 def reproduce(run_id: str, overrides: Sequence[str], modules: Sequence[str], *, tolerance: float, stored: bool) -> bool:
@@ -59,11 +64,32 @@ def reproduce(run_id: str, overrides: Sequence[str], modules: Sequence[str], *, 
         if history.runs[0].run_id != run_id and history.status != "FINISHED":
             _say(f"the sweep is {history.status}: only those of its runs that finished are made again")
         alike = [_again(run, experiment, tolerance) for run, experiment in pairs]
-        identical = all(alike)
         if history.runs[0].run_id == run_id:
-            return identical
+            return all(alike)
+        identical = _raced_again(run_id, today, settings, modules, tolerance) and all(alike)
         _say("all identical" if identical else "not all identical")
         return identical
+
+
+def _raced_again(
+    run_id: str, today: DictConfig, settings: Mapping[str, Any], modules: Sequence[str], tolerance: float
+) -> bool:
+    """Hold the race of a sweep again, if it had one. Returns whether the same configurations drop out."""
+    record = from_json(tracking.fetch_text(today.tracking, run_id, DECISION, LARGEST_DECISION_MB) or "{}").get("race")
+    if not record:
+        return True
+    racers, experiments = [], []
+    for run in tracking.fetch_racers(today.tracking, run_id):
+        own = {name: value for name, value in settings.items() if has_setting(settings_in(run.config), name)}
+        experiments.append(Experiment.of(trusted(run.config, today, own, modules)))
+        racers.append(Racer(run.name, experiments[-1].cutoff))
+    race = Race.of(RaceSettings.of(record), experiments[0], racers)
+    held = race.run(lambda places, questions: [measure_some(experiments[place], questions) for place in places])
+    made = {(racer.name, racer.questions): racer.mean for racer in held.dropped}
+    was = {(racer["name"], racer["questions"]): racer["mean"] for racer in record["dropped"]}
+    alike = made.keys() == was.keys() and all(_alike(was[racer], made[racer], tolerance) for racer in was)
+    _say(f"race: {'identical' if alike else 'differs'}: {len(made)} of {len(racers)} configurations drop out")
+    return alike
 
 
 @contextmanager
