@@ -35,6 +35,7 @@ from ragsweep_audit.findings.uncovered import (
 )
 from ragsweep_audit.findings.undetectable import undetectable
 from ragsweep_audit.findings.unit_ranks import UnitRanks, best_per_query
+from ragsweep_audit.findings.unjudged import Unjudged
 from ragsweep_audit.findings.unread_text import UnknownTokens, UnreadTexts
 
 GROUP = "ragsweep_audit.findings"  # of entry points
@@ -42,7 +43,7 @@ FINDERS: Sequence[type[Finder]] = (  # in the order in which their findings are 
     *(AbsentUnits, PagesWithoutText, QueriesWithoutJudgments, QueriesWithoutRelevant, NothingFound),
     *(ReferencesWithoutOffsets, QuestionsLeftOut, SkippedDocuments, ShiftedPages, SwappedJudgments),
     *(DuplicateQueries, DuplicatePassages, CopiedQueries, DependentQueries, GarbledText),
-    *(UnreadTexts, UnknownTokens),
+    *(UnreadTexts, UnknownTokens, Unjudged),
 )
 MOST_EXAMPLES = 20
 

@@ -30,6 +30,9 @@ def test_findings_are_printed_with_what_they_cost_and_what_to_do(application, da
         "  1 page without text (fever.pdf#3).",
         "  They are never retrieved.",
         "  Run OCR on those that are scanned; blank pages are harmless.",
+        "",
+        "not checked",
+        "  unjudged: not looked for: that needs a retriever with an encoder.",
     ]
 
 

@@ -14,6 +14,7 @@ from ragsweep.datasets import (
     Dataset,
     DatasetFormat,
     Document,
+    FixedChunker,
     Judgment,
     OwnDataset,
     PageChunker,
@@ -277,13 +278,51 @@ def test_a_run_reports_its_findings_and_the_queries_that_can_be_answered(tmp_pat
 WORDS = [f"{first}{second}" for first in ("oak", "elm", "ash", "fir", "yew", "ivy") for second in ("bark", *"abcd")]
 
 
-def trees():
-    """30 queries, each with two documents, of which the better one is judged."""
+def trees(unjudged, chunker=PAGES, cover=()):
+    """30 queries, each with two documents; the last page of the better one is not judged for some of them."""
     texts = [text for word in WORDS for text in (f"{word} {word}wood grows slowly", f"{word} is burnt here today")]
-    documents = tuple(Document.from_pages(f"d{n}", [("1", f"d{n}#1", text)]) for n, text in enumerate(texts))
+    documents = tuple(
+        Document.from_pages(f"d{n}", [(str(at), f"d{n}#{at}", page) for at, page in enumerate((*cover, text), start=1)])
+        for n, text in enumerate(texts)
+    )
     queries = tuple(Query(str(n), f"where grows {word} {word}wood") for n, word in enumerate(WORDS))
-    judged = tuple(Judgment(query.query_id, f"d{2 * n}#1", 1) for n, query in enumerate(queries))
-    return Dataset.from_collection(Collection("trees", "page", documents, queries, judged), PAGES)
+    judged = tuple(
+        Judgment(query.query_id, f"d{2 * n + (n < unjudged)}#{len(cover) + 1}", 1) for n, query in enumerate(queries)
+    )
+    return Dataset.from_collection(Collection("trees", "page", documents, queries, judged), chunker)
+
+
+def has_unjudged(items, retriever=STATIC, store=NO_STORE):
+    return "unjudged" in {each.kind for each in audited(items, store, retriever)}
+
+
+@pytest.mark.parametrize(("unjudged", "found"), [(14, True), (4, False)])
+def test_pages_that_unlike_retrievers_agree_on_and_nobody_judged_are_a_finding(unjudged, found):
+    """The better of two pages is not judged for some of 30 queries: p = .008 of 14 or more, .963 of 4 or more."""
+    assert has_unjudged(trees(unjudged)) == found
+
+
+def test_a_passage_whose_second_page_is_relevant_is_judged():
+    across = FixedChunker(100, 0, "characters", across_pages=True)
+    assert not has_unjudged(trees(0, across, cover=["A page"]))
+    assert has_unjudged(trees(14, across, cover=["A page"]))
+
+
+def test_judgments_are_missing_only_if_an_encoder_agrees():
+    """Without one, both rankings are by words or their letters, and agree on what only looks alike."""
+    without = complete(trees(14), retriever=SPARSE)
+    assert "unjudged" not in {each.kind for each in without.findings}
+    assert without.not_checked == ("unjudged: not looked for: that needs a retriever with an encoder.",)
+    assert complete(trees(14), retriever=STATIC).not_checked == ()
+
+
+def test_judgments_that_are_missing_are_kept(store, monkeypatch):
+    items = trees(14)
+    assert has_unjudged(items, store=store)
+    monkeypatch.setattr("ragsweep_audit.findings.unjudged.unlike_rankings", None)
+    assert has_unjudged(items, store=store)
+    with pytest.raises(TypeError):
+        has_unjudged(trees(4), store=store)
 
 
 def test_what_is_known_of_queries_is_kept_for_any_chunker(manual, store, monkeypatch):
@@ -296,19 +335,24 @@ def test_what_is_known_of_queries_is_kept_for_any_chunker(manual, store, monkeyp
 
 
 def test_what_a_limit_leaves_out_is_said(monkeypatch):
-    items, findings = trees(), "ragsweep_audit.findings"
+    items, findings = trees(14), "ragsweep_audit.findings"
     monkeypatch.setattr(f"{findings}.unit_ranks.MOST_AUDITED_QUERIES", 10)
     monkeypatch.setattr(f"{findings}.duplicates.MOST_COMPARED", 50)
     found = complete(items, retriever=STATIC)
     assert found.not_checked == (
-        "shifted_pages, swapped_judgments: only looked for in 10 of 30 queries.",
+        "shifted_pages, swapped_judgments, unjudged: only looked for in 10 of 30 queries.",
         "duplicate_passages: only looked for by exact copies, as there are 60 passages.",
     )
-    assert found.findings == ()
+    assert found.findings == ()  # 14 of 30 are clearly more than a quarter, but 5 of 10 are not
     assert found.sentences == [
         " ".join(("The audit found nothing wrong with the dataset.", *found.not_checked, *found.undetectable))
     ]
     assert json.loads(as_json(items, found))["not_checked"] == [*found.not_checked]
+    monkeypatch.setattr(f"{findings}.unjudged.MOST_PASSAGES", 50)
+    assert (
+        "unjudged: not looked for: there are 60 passages, more than 50."
+        in complete(items, retriever=STATIC).not_checked
+    )
 
 
 NO_WORDS = (["!!!", "the of"], "What of iron?", 1, "no passage has a word that is not a stop word")
@@ -321,7 +365,9 @@ def test_without_words_or_relevant_pages_nothing_is_checked_by_ranks(pages, quer
     document = Document.from_pages("a", [(str(n), f"a#{n}", text) for n, text in enumerate(pages, start=1)])
     judged = Collection("small", "page", (document,), (Query("1", query),), (Judgment("1", "a#1", grade),))
     found = complete(Dataset.from_collection(judged, PageChunker()), retriever=retriever)
-    assert f"shifted_pages, swapped_judgments: not looked for: {reason}." in found.not_checked
+    assert f"shifted_pages, swapped_judgments{', unjudged' * (retriever is DENSE)}: not looked for: {reason}." in (
+        found.not_checked
+    )
 
 
 def test_queries_of_stop_words_are_audited():
