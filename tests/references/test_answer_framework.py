@@ -392,7 +392,6 @@ def test_the_charts_have_their_names(folder):
         assert (folder / "charts" / f"{name}.png").read_bytes().startswith(b"\x89PNG\r\n")
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="drawn where reasoning methods are swept, not answerers")
 def test_systems_are_compared_in_grouped_bars(systems):
     [parent] = systems.parents()
     assert (systems.artifacts(parent) / "charts/1_retrieval_methods_comparison.png").exists()
