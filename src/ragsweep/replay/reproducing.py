@@ -120,8 +120,7 @@ def _again(run: tracking.StoredRun, experiment: Experiment, job: tracking.Job | 
         if new.trouble and not job.parent_run_id:
             push = tracking.push_command(job.folder, job.tracking.uri, job.tracking.artifacts)
             made, complete = f" (not in the tracking store: {push} uploads it)", False
-    by_type = (name.rpartition("/")[2] for name, _ in run.metrics if name.startswith("by_type/"))
-    metrics = tracking.metrics_of(measurement, next(by_type, experiment.decide_by))
+    metrics = tracking.metrics_of(measurement, next(iter(run.titles), experiment.decide_by))
     old, new_values = _values(run.metrics, run.per_query), _values(metrics, measurement.per_item)
     pairs = {name: (old.get(name), new_values.get(name)) for name in {**old, **new_values}}
     different = {name: pair for name, pair in pairs.items() if not _alike(*pair, tolerance)}
