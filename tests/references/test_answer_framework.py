@@ -348,8 +348,10 @@ def test_five_pitfalls_are_counted_among_wrong_answers(report):
     assert {name: report["error_analysis"]["pitfalls"][name] for name in PITFALLS} == expected
 
 
-def test_pitfalls_are_counted_by_specialty(folder):
-    rows = table(folder, "errors_by_specialty.csv", index_col="specialty")[PITFALLS]
+def test_pitfalls_are_counted_by_specialty(report, folder):
+    rows = table(folder, "errors_by_specialty.csv", index_col="specialty")
+    assert report["error_analysis"]["by_specialty"] == rows.to_dict("index")
+    rows = rows[PITFALLS]
     expected = Counter((row["specialty"], name) for row in CASES for name in row["pitfalls"])
     assert {key: count for key, count in rows.stack().items() if count} == expected
 
