@@ -105,8 +105,7 @@ def _empty_folder(store: str) -> Iterator[str]:
 def _again(run: tracking.StoredRun, experiment: Experiment, tolerance: float) -> bool:
     """Measure a run again, print whether its values are those recorded, and return that."""
     measurement = experiment.measure()
-    by_type = (name.rpartition("/")[2] for name, _ in run.metrics if name.startswith("by_type/"))
-    metrics = tracking.metrics_of(measurement, next(by_type, experiment.decide_by))
+    metrics = tracking.metrics_of(measurement, next(iter(run.titles), experiment.decide_by))
     old, new_values = _values(run.metrics, run.per_query), _values(metrics, measurement.per_item)
     pairs = {name: (old.get(name), new_values.get(name)) for name in {**old, **new_values}}
     different = {name: pair for name, pair in pairs.items() if not _alike(*pair, tolerance)}

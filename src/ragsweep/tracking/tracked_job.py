@@ -22,6 +22,7 @@ from ragsweep.tracking.recorded_environment import git_commit, is_dirty, untrack
 
 LONGEST_COMMAND = 5000  # characters of a tag
 
+F1 = "f1"  # is also logged by query type, beside the metric that decides; a file has all of them
 DIGEST_LENGTH = 36  # the longest of a dataset that MLflow accepts
 DIGEST = "config.digest"  # tag: digest of everything that decides a run's results
 NUMBER = "sweep.job"  # tag: the number of a run within its sweep
@@ -139,6 +140,8 @@ def _scalars(measurement: Measurement, decide_by: str) -> Iterator[tuple[str, fl
         yield f"ci/{score.metric.name}_low", score.low
         yield f"ci/{score.metric.name}_high", score.high
     kinds = measurement.items["query_type"].to_numpy(dtype=object)
-    for kind, name in type_names(sorted(measurement.items["query_type"].dropna().unique()), decide_by).items():
-        if (per_item := scores[0].per_item) is not None:
-            yield f"by_type/{name}/{decide_by}", float(np.mean(per_item[kinds == kind]))
+    types = sorted(measurement.items["query_type"].dropna().unique())
+    means = [score for score in scores if score.per_item is not None and score.metric.name in (decide_by, F1)]
+    for metric, per_item in ((score.metric.name, np.asarray(score.per_item)) for score in means):
+        for kind, name in type_names(types, metric).items():
+            yield f"by_type/{name}/{metric}", float(np.mean(per_item[kinds == kind]))

@@ -308,5 +308,6 @@ class AnswersTask(Task):
 
     @property
     def _method(self) -> Method:
-        own = Method() if self._recorded else self.retriever.method
-        return replace(own, name="", stands_for={}, chosen_by=("answerer", "reasoning"), vary="")
+        if self._recorded:
+            return Method(self.answerer.system, chosen_by=("answerer", "answerer.path", "answerer.name"))
+        return replace(self.retriever.method, name="", stands_for={}, chosen_by=("answerer", "reasoning"), vary="")
