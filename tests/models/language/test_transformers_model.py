@@ -10,6 +10,7 @@ from application import in_this_process
 
 from ragsweep.core.errors import ModelError
 from ragsweep.models.encoders import model_files
+from ragsweep.models.language import transformers_model
 from ragsweep.models.language.language_model import Message
 from ragsweep.models.language.transformers_model import TransformersModel
 from ragsweep.store.stage_store import Store
@@ -57,28 +58,43 @@ class TestTiny(LanguageModelContract):
         type(self).settings = {"model": str(folder), "device": "cpu"}
 
 
-def test_the_likeliest_tokens_follow_whatever_the_model_would_sample(copied):
-    (copied / "generation_config.json").write_text(
-        json.dumps({"do_sample": True, "temperature": 5.0, "eos_token_id": 0})
-    )
-    first, again = (TransformersModel(str(copied), device="cpu").complete(CHAT, 12) for _ in range(2))
-    assert first.text == again.text
-    assert first.tokens_in == 2 + len(CHAT[0].content)  # the marks of both sides
-    assert first.tokens_out <= 12
-
-
-def test_a_continuation_scores_what_its_tokens_do(folder):
+@pytest.fixture
+def logits(folder):
+    """The logits of the token after each one, by the model itself, without a cache."""
     import torch
+    from transformers import LlamaForCausalLM
 
-    model = TransformersModel(str(folder), device="cpu")
-    generate = model.loaded()
-    scores = model.option_scores(CHAT, ["daily", "x", "daily"]).log_likelihoods
-    _, prompt = model._prompt(generate.tokenizer, CHAT, 5)
-    written = generate.tokenizer.encode("daily", add_special_tokens=False)
-    assert len(written) == 5
+    model = LlamaForCausalLM.from_pretrained(folder)
     with torch.inference_mode():
-        logits = generate.model(torch.tensor([prompt + written])).logits[0].log_softmax(-1)
-    expected = sum(float(logits[len(prompt) + at - 1, token]) for at, token in enumerate(written))
+        yield lambda tokens: model(torch.tensor([tokens])).logits[0]
+
+
+def test_the_likeliest_tokens_follow_whatever_the_model_would_sample(copied, logits, monkeypatch):
+    monkeypatch.setattr(transformers_model, "PROMPT_TOKENS_AT_ONCE", 8)
+    sampled = {"do_sample": True, "temperature": 5.0, "repetition_penalty": 3.0, "eos_token_id": 0}
+    (copied / "generation_config.json").write_text(json.dumps(sampled))
+    model = TransformersModel(str(copied), device="cpu")
+    tokenizer = model.loaded().tokenizer
+    _, prompt = model._prompt(tokenizer, CHAT, 9)
+    written = []
+    for _ in range(9):
+        written.append(int(logits(prompt + written)[-1].argmax()))
+    completion = model.complete(CHAT, 9)
+    assert 0 not in written  # the end
+    assert completion.text == tokenizer.decode(written, skip_special_tokens=True).strip()
+    assert completion.tokens_in == len(prompt) == 2 + len(CHAT[0].content)  # the marks of both sides
+
+
+@pytest.mark.parametrize("continuation", ["d", "daily"])
+def test_a_continuation_scores_what_its_tokens_do(folder, logits, continuation):
+    model = TransformersModel(str(folder), device="cpu")
+    tokenizer = model.loaded().tokenizer
+    scores = model.option_scores(CHAT, [continuation, "never", continuation]).log_likelihoods
+    _, prompt = model._prompt(tokenizer, CHAT, 5)
+    written = tokenizer.encode(continuation, add_special_tokens=False)
+    assert len(written) == len(continuation)
+    found = logits(prompt + written).log_softmax(-1)
+    expected = sum(float(found[len(prompt) + at - 1, token]) for at, token in enumerate(written))
     assert scores[0] == scores[2] == pytest.approx(expected, abs=1e-4)
 
 

@@ -173,10 +173,13 @@ def load(folder: Path, file: str | None, device: str) -> Any:
         raise ModelError(f"language_model.model: the weights in {place} lack {missing[0]}, which would be made up")
     if not tokenizer.chat_template:
         raise ModelError(f"language_model.model: {place} has no chat template, expected a model that can chat")
-    # a GGUF file names one of the tokens that end a response; how a model likes to be sampled is left out
-    ends = _special(tokenizer) if file else model.generation_config.eos_token_id or tokenizer.eos_token_id
-    padding = model.generation_config.pad_token_id or tokenizer.eos_token_id
-    settings: dict[str, Any] = {"eos_token_id": ends, "pad_token_id": padding, "do_sample": False}
+    own = model.generation_config  # how the model likes to be sampled is left out of it
+    ends = tokenizer.eos_token_id if own.eos_token_id is None else own.eos_token_id
+    settings: dict[str, Any] = {
+        "eos_token_id": _special(tokenizer) if file else ends,  # a GGUF file names one of several ends
+        "pad_token_id": tokenizer.eos_token_id if own.pad_token_id is None else own.pad_token_id,
+        "do_sample": False,
+    }
     greedy = transformers.GenerationConfig(prefill_chunk_size=PROMPT_TOKENS_AT_ONCE, **settings)  # type: ignore[no-untyped-call]
     generate.generation_config = model.generation_config = greedy
     return generate

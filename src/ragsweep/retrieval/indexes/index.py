@@ -70,7 +70,7 @@ class FaissIndex(Index):
     libraries: ClassVar[tuple[str, ...]] = ("faiss-cpu",)
     chooses_by_depth: ClassVar[bool] = True
 
-    factory: Text = "Flat"
+    factory: Text
     build: Mapping[str, float] = field(default_factory=dict)
     search: Mapping[str, float] = field(default_factory=dict)
     refine: Annotated[int, Between(1, 1000)] = 1
