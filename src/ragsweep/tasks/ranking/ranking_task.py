@@ -28,7 +28,7 @@ from ragsweep.tasks.ranking import ranking_false_finds as finds
 from ragsweep.tasks.ranking import ranking_tables as tables
 from ragsweep.tasks.ranking import trec_lines as trec
 from ragsweep.tasks.ranking.conventions import INDEX_HEADING, conventions, lost_neighbours
-from ragsweep.tasks.ranking.coverage import check_measurable, measured_queries, say_unusual
+from ragsweep.tasks.ranking.coverage import about_coverage, check_measurable, measured_queries, say_unusual
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
@@ -307,6 +307,7 @@ class RankingTask(Task):
         return (
             Checked.section(INDEX_HEADING, lost, cautions=lost),
             conventions(self.ranker, search, items, queries, ranking=ranking, k=self.k, counts_passages=by_k),
+            about_coverage(items, self.evaluation.relevance_level),
             nothing_found.about_nothing_found(items, queries, ranking),
             Checked(notices=[line for said in of_ranker.values() for line in said], sections=of_ranker),
             unread_texts(self.ranker, search, ranking, queries, self.store),
