@@ -34,7 +34,7 @@ from ragsweep.retrieval.queries.abbreviations import Abbreviations
 from ragsweep.retrieval.queries.spellcheck import SpellCheck
 from ragsweep.retrieval.ranking import Names, Ranking, Search, ranked
 from ragsweep.retrieval.rerankers.cross_encoder import CrossEncoderReranker
-from ragsweep.retrieval.rerankers.cutoffs import ConfidenceCutoff, GapCutoff
+from ragsweep.retrieval.rerankers.cutoffs import ConfidenceCutoff, GapCutoff, QueryCutoffs, TypeCutoff
 from ragsweep.retrieval.rerankers.encoder_reranker import EncoderReranker
 from ragsweep.retrieval.rerankers.llm import LanguageModelReranker
 from ragsweep.retrieval.rerankers.mmr import MmrReranker
@@ -82,6 +82,7 @@ __all__ = [
     "PageUnit",
     "ParentUnit",
     "PipelineRetriever",
+    "QueryCutoffs",
     "Ranker",
     "Ranking",
     "ReciprocalRankFusion",
@@ -102,6 +103,7 @@ __all__ = [
     "Store",
     "Thresholded",
     "Trace",
+    "TypeCutoff",
     "WeightedSum",
     "WindowUnit",
     "WordLlamaEncoder",
