@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ragsweep.core.errors import DatasetError
-
-if TYPE_CHECKING:
-    from ragsweep.datasets.model.cases import Case
-    from ragsweep.datasets.model.collection import Judgment, Query
 
 OnError = Literal["refuse", "skip"]
 OnQuestionError = Literal["refuse", "skip", "keep"]
@@ -25,23 +21,23 @@ class AbsentUnitError(DatasetError):
         judgments: All judgments of the question, those of absent units among them.
     """
 
-    judgments: Sequence[Judgment] = ()
+    judgments: Sequence[Any] = ()
 
 
 class Absent(NamedTuple):
     """A question whose only fault is that it asks for pages or documents that the documents do not have.
 
     Attributes:
-        query: The question.
-        judgments: All of its judgments, those of absent units among them.
+        query: The question, a `Query`.
+        judgments: All of its `Judgment`s, those of absent units among them.
         position: How many questions before it can be used.
-        case: Its multiple-choice case, if the dataset has cases.
+        case: Its multiple-choice `Case`, if the dataset has cases.
     """
 
-    query: Query
-    judgments: Sequence[Judgment]
+    query: Any
+    judgments: Sequence[Any]
     position: int
-    case: Case | None = None
+    case: Any = None
 
 
 class Fault(NamedTuple):
@@ -78,7 +74,7 @@ class Faults:
         """Note that one cannot be used; `name` is its id."""
         self.found.append(Fault(str(error), name))
 
-    def add_absent(self, error: AbsentUnitError, query: Query, position: int, case: Case | None = None) -> None:
+    def add_absent(self, error: AbsentUnitError, query: Any, position: int, case: Any = None) -> None:
         """Note a question of absent units, which may be kept; arguments as of `Absent`."""
         self.found.append(Fault(str(error), query.query_id, Absent(query, error.judgments, position, case)))
 
