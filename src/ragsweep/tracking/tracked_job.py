@@ -59,7 +59,6 @@ class Job:
         total: How many jobs the sweep has; None if only its sweeper knows.
         digest: Digest of everything that decides the results; None if not known yet.
         may_resume: Whether to look for an earlier run of this job.
-        reproduces: The run that this one reproduces.
         measured: The metrics. The first is the one that decides.
         race: That it dropped out of a race, and after how many questions; None if it did not.
     """
@@ -76,7 +75,6 @@ class Job:
     total: int | None = None
     digest: str | None = None
     may_resume: bool = False
-    reproduces: str | None = None
     measured: Sequence[Metric] = ()
     race: str | None = None
 
@@ -101,7 +99,7 @@ class Job:
         if self.measured:
             tags[MEASURED] = json_tag({metric.name: metric.title for metric in self.measured})
             tags |= {} if self.measured[0].higher_is_better else {LOWER_IS_BETTER: "true"}
-        optional = {DIGEST: self.digest, NUMBER: self.number, PARENT: self.parent_run_id, "reproduces": self.reproduces}
+        optional = {DIGEST: self.digest, NUMBER: self.number, PARENT: self.parent_run_id}
         optional[RACE] = self.race
         return tags | {name: str(value) for name, value in optional.items() if value is not None}
 
