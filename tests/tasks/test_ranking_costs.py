@@ -11,6 +11,7 @@ from letters import LetterEncoder, numbered
 
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import EncoderError
+from ragsweep.datasets.model.dataset import Coverage
 from ragsweep.models.encoders.token_counts import token_counts
 from ragsweep.retrieval import Ranking, Search, SparseRetriever
 from ragsweep.store.stage_store import NO_STORE, Store
@@ -91,7 +92,7 @@ def test_costs_are_measured_from_the_ranking():
     ranking = Ranking(
         np.zeros((2, 1), dtype=np.int64), np.zeros((2, 1)), np.array([1.0, 3.0]), index_bytes=np.array([4096])
     )
-    items = SimpleNamespace(coverage=lambda _: 0.5)
+    items = SimpleNamespace(coverage=lambda _: Coverage(4, 2), unit="page")
     found = {each.metric.name: each.value for each in measures(ranking, np.array([10.0, 30.0]), items, 1)}
     assert found == {
         "context/tokens": 20,
@@ -100,6 +101,9 @@ def test_costs_are_measured_from_the_ranking():
         "latency/p95_ms": pytest.approx(2.9),
         "index/bytes": 4096,
         "coverage/units": 0.5,
+        "coverage/expected": 4,
+        "coverage/present": 2,
+        "coverage/missing": 2,
     }
 
 

@@ -24,9 +24,10 @@ from ragsweep.retrieval import (
 )
 from ragsweep.retrieval.routed import RoutedQueries
 from ragsweep.store.stage_store import NO_STORE
+from ragsweep.tasks.ranking.query_types import kinds_of
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.ranking_task import RankingTask
-from ragsweep.tasks.ranking.routing import best_routes, interval_of_gain, kinds_of, routes_of
+from ragsweep.tasks.ranking.routing import best_routes, interval_of_gain, routes_of
 from ragsweep.tasks.search import search_of
 from ragsweep.testing import RankerContract
 from ragsweep.testing.component import SEARCH
@@ -135,6 +136,11 @@ def arrays(seed=0, queries=60, routes=3):
     return values, types, embeddings, np.arange(queries)
 
 
+def columns_of(routes):
+    """All that was chosen and predicted, an array each."""
+    return [routes.route, routes.single, *routes.predicted]
+
+
 def folds_of(types, embeddings, kinds, made):
     """The fold of each query, by what it has in common with the others: the single route is learnt once a fold."""
     from sklearn.model_selection import StratifiedGroupKFold
@@ -156,7 +162,7 @@ def test_judgments_of_a_folds_queries_do_not_change_their_routes(seed, held, cha
     others = values.copy()
     others[:, rows] = changed
     after = routes_of(others, types, embeddings, kinds, routed())
-    for one, other in zip(before, after, strict=True):
+    for one, other in zip(columns_of(before), columns_of(after), strict=True):
         assert np.array_equal(one[rows], other[rows])
 
 
@@ -195,7 +201,7 @@ def test_a_query_is_classified_by_what_was_learnt_from_other_folds():
     found = routes_of(
         values, types, np.random.default_rng(1).normal(size=(400, 300)).astype(np.float32), kinds, routed()
     )
-    assert abs((found.type == types)[types >= 0].mean() - 1 / 3) < 0.1
+    assert abs((found.predicted.type == types)[types >= 0].mean() - 1 / 3) < 0.1
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -224,7 +230,8 @@ def test_every_setting_changes_what_is_chosen(setting):
     if "classifier" in setting:
         setting = {"classifier": LogisticClassifier(LetterEncoder(), c=setting["classifier"])}
     before, after = (routes_of(*arrays(3, 120), routed(**options)) for options in ({}, setting))
-    assert any(not np.array_equal(one, other) for one, other in zip(before, after, strict=True))
+    pairs = zip(columns_of(before), columns_of(after), strict=True)
+    assert any(not np.array_equal(one, other) for one, other in pairs)
 
 
 # What is said

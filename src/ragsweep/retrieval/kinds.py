@@ -243,6 +243,8 @@ class Fusion(Component, ABC):
 class Reranker(Component, ABC):
     """Reorders the first passages of a ranking; write your own as a class that inherits from this one."""
 
+    learns: ClassVar[bool] = False  # whether it learns from judgments, so that it serves one dataset alone
+
     @abstractmethod
     def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
         """At most `depth` passages for every query, each one of those that `ranking` has for it.
@@ -250,6 +252,9 @@ class Reranker(Component, ABC):
         Its `latency_ms` is what reranking for a single query costs, for the queries of `sample`. If it is empty, the
         pipeline measures that. The `latency_ms` of `ranking` is always empty.
         """
+
+    def check(self, search: Search) -> None:
+        """Raise an error for a search that it cannot work with, before anything is recorded."""
 
     @property
     def candidates(self) -> int | None:

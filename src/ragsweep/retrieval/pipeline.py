@@ -79,6 +79,13 @@ class PipelineRetriever(Thresholded):
         """The ranker."""
         return {"ranker": self.ranker}
 
+    def check(self, search: Search) -> None:
+        """Raise an error for a search that a stage cannot work with."""
+        super().check(search)
+        for stage in (self.reranker, self.dynamic_k):
+            if stage is not None:
+                stage.check(search)
+
     def details(self, search: Search) -> Mapping[str, Sequence[str]]:
         """What was searched for instead of each query, and what the ranker says of each query."""
         if self.rewriter is None:

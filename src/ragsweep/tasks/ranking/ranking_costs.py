@@ -18,7 +18,7 @@ from ragsweep.retrieval import Ranking, Retriever
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.ranking.coverage import unanswerable
+from ragsweep.tasks.ranking import coverage
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.task import Curve, Measure, Measurement
@@ -30,10 +30,10 @@ LATENCY_P95 = Metric("latency/p95_ms", "Latency (95th percentile)", "ms", higher
 INDEX = Metric("index/bytes", "Size of the index", "bytes", higher_is_better=False, low=0)
 INDEXED = Metric("index/tokens", "Indexed tokens", "tokens", higher_is_better=False, low=0)
 INDEX_RECALL = Metric("index/recall", "Recall against exact search", low=0, high=1)
-COVERAGE = Metric("coverage/units", "Coverage", low=0, high=1)
 WITH_INTERVALS = ("recall",)  # metrics whose curves get intervals; for all metrics they would take too long
 JUDGED = Metric("coverage/judged_at_k", "Judged@k", low=0, high=1)
-MEASURES = (TOKENS, TOKENS_P95, LATENCY, LATENCY_P95, INDEX, INDEXED, INDEX_RECALL, COVERAGE, JUDGED)
+OF_COVERAGE = (coverage.UNITS, coverage.EXPECTED, coverage.PRESENT, coverage.MISSING)
+MEASURES = (TOKENS, TOKENS_P95, LATENCY, LATENCY_P95, INDEX, INDEXED, INDEX_RECALL, *OF_COVERAGE, JUDGED)
 
 
 def measures(
@@ -52,8 +52,7 @@ def measures(
         relevance_level: The lowest grade that counts as relevant.
         lacking: What is recorded of incomplete judgments; None if nothing is.
     """
-    coverage = items.coverage(relevance_level)
-    known = [] if np.isnan(coverage) else [Measure(COVERAGE, coverage)]
+    known = coverage.coverage_measures(items, relevance_level)
     if incomplete := (lacking or {}).get("incomplete_judgments"):
         known.append(Measure(JUDGED, incomplete["judged_at_k"]))
     return [*_costs(ranking, tokens), *known]
@@ -131,7 +130,7 @@ def tokens_of(
 
 def check_budget(budget: int | None, items: Dataset) -> None:
     """Raise `ConfigError` where a budget cannot be the cutoff."""
-    if budget is not None and len(unanswerable(items)):
+    if budget is not None and len(coverage.unanswerable(items)):
         raise ConfigError("budget: found questions without an answer, whose false finds are counted at a k; expected k")
 
 

@@ -77,7 +77,7 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
         "pages_without_text": list(dataset.empty_pages),
         "units_without_passage": absent_units(dataset, level),
         "references_without_offsets": without_offsets(dataset),
-        "coverage": None if np.isnan(coverage := dataset.coverage(level)) else coverage,
+        "coverage": None if (coverage := dataset.coverage(level)) is None else coverage.share,
         **({} if dataset.unit == "passage" else {"if_swept": {"chunker": CHUNKS_BY_PAGES.format(dataset.unit)}}),
     }
 
