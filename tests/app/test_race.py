@@ -33,7 +33,7 @@ class Counting(Ranker):
             number = int(query.split()[1])
             luck = np.random.default_rng(number).random()
             passages[row] = number if luck < self.quality else (number + 1) % len(search.passages)
-        return Ranking(passages, np.ones(passages.shape), latency_ms=np.ones(1))
+        return Ranking(passages, np.ones(passages.shape), latency_ms=np.ones(len(passages)))
 '''
 
 

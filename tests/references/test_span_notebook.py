@@ -200,7 +200,6 @@ def test_what_returns_nothing_scores_0_on_each_level(called):
     assert row[[*names]].eq(0).all()
 
 
-@pytest.mark.xfail(strict=True, raises=KeyError, reason="the scores of what was retrieved are in no table")
 def test_each_question_has_its_time_and_the_mean_score_of_its_chunks(called, hits):
     rows = pd.read_csv(called / "results/per_query.csv", index_col="query")
     assert (rows["time_ms"] >= 0).all()

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from ragsweep import tracking
+from ragsweep.core.csv_files import TIME
 from ragsweep.core.project import command, project, sweep_id
 from ragsweep.core.terminal import aligned, one_line
 from ragsweep.experiment import Experiment
@@ -190,7 +191,7 @@ def _values(metrics: Mapping[tuple[str, int], float], table: pd.DataFrame) -> di
     lasting = [key for key in metrics if not key[0].startswith("latency/")]
     ordered = sorted(lasting, key=lambda key: ("/" in key[0], key))  # f1 before ci/f1_low
     values: dict[str, Any] = {f"{name} at {step}" if step else name: metrics[name, step] for name, step in ordered}
-    for column in table.columns:
+    for column in table.columns.drop(TIME, errors="ignore"):
         cells = table[column] if pd.api.types.is_numeric_dtype(table[column]) else table[column].fillna("")
         by_query = zip(table["query_id"], cells.tolist(), strict=True)
         values |= {f"{column} of query {query}": cell for query, cell in by_query}
