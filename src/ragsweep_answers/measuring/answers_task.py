@@ -27,7 +27,16 @@ from ragsweep.tasks.ranking.coverage import say_left_out, unanswerable
 from ragsweep.tasks.ranking.nothing_found import check_found
 from ragsweep.tasks.ranking.ranking_explanation import find
 from ragsweep.tasks.ranking.unread_texts import unread_texts
-from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_ingest, groups_of, in_stages, search_of, some_queries
+from ragsweep.tasks.search import (
+    FEW_RESAMPLES,
+    STAGE_SETTINGS,
+    Retrieval,
+    check_ingest,
+    groups_of,
+    in_stages,
+    search_of,
+    some_queries,
+)
 from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record, Task
 from ragsweep_answers.answering import Answer, Answerer, Question, answer, ask_apart
 from ragsweep_answers.measuring import answer_charts as charts
@@ -163,15 +172,15 @@ class AnswersTask(Task):
         retriever = self.retriever if self._retrieves else None
         return Retrieval(self.dataset, retriever, retriever, self._level, self.store, is_measured=False)
 
-    def questions(self, items: Dataset) -> Mapping[str, str]:
+    def item_groups(self, items: Dataset) -> Mapping[str, str]:
         """The cases that have an answer, with their groups."""
         if self._source == "placebo":
             raise ConfigError("hydra/sweeper=race: evidence=placebo is that of another question, so it does not race")
         return groups_of(with_answer(items)[0].queries)
 
     def measure_some(self, items: Dataset, ids: Collection[str]) -> Measurement:
-        """Measure these cases alone, without controls."""
-        alone = replace(self, evaluation=replace(self.evaluation, controls=()))
+        """Measure these cases alone, without controls, and with few resamples, as nobody reads their intervals."""
+        alone = replace(self, evaluation=replace(self.evaluation, controls=(), resamples=FEW_RESAMPLES))
         return alone.measure(some_queries(items, ids))
 
     def measure(self, items: Dataset) -> Measurement:
