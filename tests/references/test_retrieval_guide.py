@@ -244,9 +244,6 @@ def test_a_routed_query_says_which_type_was_predicted_how_surely_and_what_ranked
     assert {*rows["route"]} <= {"dense", "sparse", "hybrid"}
 
 
-@pytest.mark.xfail(
-    strict=True, raises=KeyError, reason="only a sample of the queries is timed, and the times are not in the table"
-)
 def test_each_query_has_its_time_and_the_mean_score_of_what_it_got(runs):
     for folder in runs.values():
         rows = pd.read_csv(folder / "results/per_query.csv")

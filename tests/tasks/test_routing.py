@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from letters import LetterEncoder
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.timing import sample
 from ragsweep.datasets import Collection, DatasetFormat, Document, Judgment, PageChunker, Query
 from ragsweep.evaluation import ndcg, recall
 from ragsweep.retrieval import (
@@ -22,6 +21,7 @@ from ragsweep.retrieval import (
     SparseRetriever,
     rank,
 )
+from ragsweep.retrieval.ranking import STAGES
 from ragsweep.retrieval.routed import RoutedQueries
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.query_types import kinds_of
@@ -269,13 +269,16 @@ def test_a_query_costs_its_encoding_and_the_route_that_it_takes():
             self.ms = ms
 
         def rank(self, search, depth):
-            return replace(SPARSE.rank(search, depth), latency_ms=np.full(len(sample(len(search.queries))), self.ms))
+            return replace(SPARSE.rank(search, depth), latency_ms=np.full(len(search.queries), self.ms))
 
     def latency(**routes):
         settings = routed(routes=routes)
-        return RoutedQueries(settings, np.arange(6) % 2, np.full(len(sample(6)), 7.0)).rank(SEARCH, 5).latency_ms
+        return RoutedQueries(settings, np.arange(6) % 2, np.full(6, 7.0)).rank(SEARCH, 5)
 
-    assert latency(slow=Timed(5000.0), fast=Timed(1000.0)).tolist() == [(5007.0, 1007.0)[row % 2] for row in sample(6)]
+    ranking = latency(slow=Timed(5000.0), fast=Timed(1000.0))
+    assert ranking.latency_ms.tolist() == [5007.0, 1007.0] * 3
+    by_stage = dict(zip(STAGES, ranking.by_stage.tolist(), strict=True))
+    assert (by_stage["route"], by_stage["search"]) == ([7.0] * 6, [5000.0, 1000.0] * 3)
 
 
 @pytest.mark.parametrize(

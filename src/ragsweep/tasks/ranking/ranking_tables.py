@@ -10,6 +10,8 @@ from ragsweep.core.arrays import NOTHING
 from ragsweep.core.csv_files import QUERY_GROUP
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.formats.generated_questions import caution_of_generated
+from ragsweep.retrieval import Ranking
+from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.ranking.coverage import (
     absent_units,
     findable,
@@ -52,6 +54,15 @@ def retrieved(evaluation: Evaluation, dataset: Dataset) -> list[str]:
     units = np.array(dataset.units, dtype=object)
     first = (row[:rank] for row, rank in zip(evaluation.judged.units, evaluation.within, strict=True))
     return ["; ".join(units[row[row != NOTHING]]) for row in first]
+
+
+def mean_scores(evaluation: Evaluation, ranking: Ranking) -> Array:
+    """The mean score of what `retrieved` lists for each judged query, 0 if that is nothing; shape [queries]."""
+    judged, places = evaluation.judged, evaluation.judged.units.shape
+    scores = np.take_along_axis(ranking.scores[judged.queries], np.broadcast_to(judged.ranks, places), axis=1)
+    counts = (np.arange(places[1]) < evaluation.within[:, np.newaxis]) & (judged.units != NOTHING)
+    sums = np.where(counts, scores, 0.0).sum(axis=1)
+    return np.asarray(sums / np.maximum(1, counts.sum(axis=1)))
 
 
 ANSWERABLE = "Answerable queries"  # a heading

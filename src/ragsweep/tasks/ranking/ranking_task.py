@@ -6,7 +6,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import numpy as np
+
 from ragsweep.config.run_settings import Budget, Cutoff, Repeats, Seed
+from ragsweep.core.csv_files import TIME
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import TokenizerName
 from ragsweep.core.timing import noting
@@ -318,14 +321,26 @@ class RankingTask(Task):
         asked = f", {items.left_out.of_all(len(evaluation.judged.queries), 'query')}" if items.left_out.number else ""
         texts = self.ranker.details(search_of(items))
         details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
+        times = costs.times_of(ranking, evaluation.judged.queries)
+        numbers = {} if np.isnan(times).all() else {TIME: times}
+        if self.ranker.has_scores:
+            numbers["mean_score"] = tables.mean_scores(evaluation, shown.ranking)
         returned = {"returned": (shown.characters, self.tokenizer)} if shown.characters else {}
         measurement = Measurement(
             items=tables.queries(evaluation, shown.items),
             scores=evaluation.scores,
             details={"retrieved": tables.retrieved(evaluation, shown.items), **details},
+            numbers=numbers,
             curves=costs.curves(evaluation, shown.tokens),
             measures=[
-                *costs.measures(ranking, shown.context, items, self.evaluation.relevance_level, lacking.facts),
+                *costs.measures(
+                    ranking,
+                    evaluation.judged.queries,
+                    shown.context,
+                    items,
+                    self.evaluation.relevance_level,
+                    lacking=lacking.facts,
+                ),
                 *costs.indexed(items, counter),
             ],
             cutoff=self.cutoff,
@@ -341,7 +356,7 @@ class RankingTask(Task):
             cutoff_unit=costs.TOKENS.unit if self.budget else "",
             charts=(charts.draw, evaluation, ends_at),
         )
-        for checked in (*circumstances, tables.on_answerable(evaluation, items)):
+        for checked in (*circumstances, costs.of_some(times), tables.on_answerable(evaluation, items)):
             measurement = checked.added_to(measurement)
         if false_finds := self._false_finds(items, ranking, evaluation):
             measurement = false_finds.added_to(measurement, self.evaluation.resamples, self.seed)
