@@ -28,30 +28,30 @@ LONGEST = 500  # lines of a file: where it is one noun, a second file would only
 # The most lines that the Python files of a room may have, with blank ones and comments. Who shrinks a room lowers its
 # number; raising one is a line of its own in a commit that says what for.
 BUDGETS = {
-    "testing": 1047,
+    "testing": 1050,
     "app": 1701,
     "mlflow": 167,
-    "production": 811,
-    "replay": 1118,
+    "production": 812,
+    "replay": 1119,
     "tracking": 3341,
     "report": 2804,
-    "sweeps": 2097,
-    "tasks": 6275,
-    "retrieval": 4439,
-    "models": 3100,
-    "datasets": 5111,
+    "sweeps": 2099,
+    "tasks": 6803,
+    "retrieval": 4520,
+    "models": 3108,
+    "datasets": 5228,
     "text": 855,
     "statistics": 2112,
     "config": 824,
     "store": 627,
-    "core": 1890,
+    "core": 1920,
     "ragsweep": 688,  # what lies beside its rooms
     "hydra_plugins": 200,
-    "ragsweep_answers": 5545,
-    "ragsweep_audit": 4192,
-    "ragsweep_engines": 2298,
+    "ragsweep_answers": 5542,
+    "ragsweep_audit": 4211,
+    "ragsweep_engines": 2304,
     "ragsweep_generate": 1271,
-    "tests": 49293,
+    "tests": 49587,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 

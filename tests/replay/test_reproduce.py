@@ -32,7 +32,12 @@ def test_a_run_is_identical_when_it_is_made_again(finished, shared_application):
     assert len(shared_application.runs()) == 1
     process = reproduce(shared_application, finished.info.run_id, "--stored")
     scalars = [name for name in finished.data.metrics if not name.startswith(("latency/", "at_k/"))]
-    curves, cutoffs, queries, columns = 8, 20, 133, 13  # id, query, type, seven metrics, tokens, retrieved, relevant
+    curves, cutoffs, queries, columns = (
+        8,
+        20,
+        133,
+        16,
+    )  # id, query, 3 of type, seven metrics, tokens, score, retrieved, relevant
     assert f"identical: {len(scalars) + curves * cutoffs + queries * columns} values" in process.stdout
 
 

@@ -120,7 +120,8 @@ def test_latency_of_some_queries_has_no_total_and_is_said_to_be_that():
     ranking = Ranking(np.zeros((40, 1), dtype=np.int64), np.zeros((40, 1)))
     ranking = ranking.costing(in_stage("encode", times), in_stage("search", np.ones(40)))
     found = {
-        each.metric.name: each for each in measures(ranking, queries, None, SimpleNamespace(coverage=lambda _: 1), 1)
+        each.metric.name: each
+        for each in measures(ranking, queries, None, SimpleNamespace(coverage=lambda _: Coverage(4, 2), unit="page"), 1)
     }
     assert found["latency/mean_ms"].sample.tolist() == [*range(1, 21)]
     assert (found["latency/encode_ms"].value, found["latency/search_ms"].value) == (9.5, 1)

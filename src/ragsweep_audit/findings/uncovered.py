@@ -9,10 +9,12 @@ import numpy as np
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.terminal import counted, named, quoted, verb
 from ragsweep.retrieval import Ranker, rank
+from ragsweep.retrieval.stages import store_of
 from ragsweep.store.identity import identity
 from ragsweep.tasks.ranking.coverage import about_left_out, absent_units, but_graded, findable, relevant
 from ragsweep.tasks.ranking.nothing_found import sentence, without_passages
 from ragsweep.tasks.search import search_of
+from ragsweep.tasks.task import LEAST_DEPTH
 from ragsweep_audit.findings.finding import Audited, Finder, Finding
 
 
@@ -100,10 +102,13 @@ class NothingFound(Finder):
         return [*audited.key, identity(audited.retriever), *of_index]
 
     def find(self, audited: Audited) -> Iterator[Finding]:
-        """A finding that names them. A retriever with an encoder ranks passages for every query."""
+        """A finding that names them. A retriever with an encoder ranks passages for every query.
+
+        One that keeps no rankings is not asked for this alone.
+        """
         dataset, retriever, asked = audited.items, audited.retriever, np.unique(audited.items.qrels.query)
-        if isinstance(retriever, Ranker) and audited.encoder is None:
-            rows = without_passages(rank(retriever, search_of(dataset), 1), asked)
+        if isinstance(retriever, Ranker) and audited.encoder is None and store_of(retriever) is not None:
+            rows = without_passages(rank(retriever, search_of(dataset), LEAST_DEPTH), asked)
             if len(rows):
                 ids = [dataset.queries[row].query_id for row in rows.tolist()]
                 yield self.finding(sentence(dataset, rows, len(asked)), ids, len(asked), cost="They score 0.")
