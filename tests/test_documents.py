@@ -137,9 +137,9 @@ def test_what_documents_and_the_plugin_of_the_tests_import_is_public():
 @pytest.mark.usefixtures("processes")
 @pytest.mark.release
 def test_the_recipes_pass_their_conformance_suites(tmp_path):
-    for language, text in BLOCK.findall(PAGES["component_recipes.md"]):
-        if language == "python":
-            (tmp_path / text.splitlines()[0].removeprefix("# ")).write_text(text)
+    for language, text in BLOCK.findall(PAGES["recipes.md"].partition("## Retrievers that you have")[0]):
+        if language == "python" and (name := re.match(r"# (\w+\.py)\n", text)):
+            (tmp_path / name[1]).write_text(text)
     assert [*tmp_path.glob("test_*.py")]
     given = ["-n0", "-q", "-k", f"not ({SLOW})", "."]
     process = Process(PYTEST, given, tmp_path, {**os.environ, "PYTHONPATH": str(tmp_path)})
@@ -150,12 +150,12 @@ def test_the_recipes_pass_their_conformance_suites(tmp_path):
 @pytest.mark.usefixtures("processes")
 @pytest.mark.release
 def test_the_recipe_of_a_task_is_recorded_although_it_has_no_charts(tmp_path, empty_database):
-    for _, text in BLOCK.findall(PAGES["component_recipes.md"]):
+    for _, text in BLOCK.findall(PAGES["recipes.md"]):
         name = text.splitlines()[0].removeprefix("# ")
         if name in ("lengths.py", "conf/task/lengths.yaml"):
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
-    [command] = [line for line in OF_YAML.findall(PAGES["component_recipes.md"]) if "task=lengths" in line]
+    [command] = [line for line in OF_YAML.findall(PAGES["recipes.md"]) if "task=lengths" in line]
     arguments = [each for each in shlex.split(command)[1:] if each != "-m" and not each.startswith("chunker=")]
     (tmp_path / "mlruns").mkdir()
     shutil.copy(empty_database, tmp_path / "mlruns")
