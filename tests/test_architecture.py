@@ -28,14 +28,14 @@ LONGEST = 500  # lines of a file: where it is one noun, a second file would only
 # The most lines that the Python files of a room may have, with blank ones and comments. Who shrinks a room lowers its
 # number; raising one is a line of its own in a commit that says what for.
 BUDGETS = {
-    "testing": 1028,
-    "app": 1634,
+    "testing": 1047,
+    "app": 1706,
     "mlflow": 167,
     "production": 811,
-    "replay": 1170,
-    "tracking": 3397,
+    "replay": 1199,
+    "tracking": 3419,
     "report": 2774,
-    "sweeps": 2070,
+    "sweeps": 2100,
     "tasks": 6229,
     "retrieval": 4437,
     "models": 2993,
@@ -45,13 +45,13 @@ BUDGETS = {
     "config": 896,
     "store": 627,
     "core": 1890,
-    "ragsweep": 754,  # what lies beside its rooms
+    "ragsweep": 688,  # what lies beside its rooms
     "hydra_plugins": 200,
     "ragsweep_answers": 5523,
     "ragsweep_audit": 4486,
     "ragsweep_engines": 2182,
     "ragsweep_generate": 1247,
-    "tests": 49214,
+    "tests": 49237,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 

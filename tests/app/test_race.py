@@ -1,94 +1,89 @@
-"""A race between configurations: what it asks, drops, records, and how it goes on after a kill."""
+"""A race between configurations: whom it asks what, when it ends, and what cannot race."""
 
-import json
-
-import pandas as pd
-import pytest
-
-QUESTIONS = 80
-RETRIEVER = '''
-"""A retriever that finds the document of a question the more often the better it is, and counts what it is asked."""
-from dataclasses import dataclass
-from pathlib import Path
-import time
+from itertools import pairwise
 
 import numpy as np
+import pytest
+from application import assert_refused
 
-from ragsweep.retrieval import Ranker, Ranking
-from ragsweep.store.stage_store import Store
+from ragsweep.race import Answered, Race, Racer
+from ragsweep.sweeps.race import RaceSettings
+from ragsweep.tasks.metric import Metric
 
-
-@dataclass(frozen=True)
-class Counting(Ranker):
-    quality: float
-    store: Store
-    seconds: float = 0.0
-
-    def rank(self, search, depth):
-        with Path("asked.txt").open("a") as file:
-            file.writelines(f"{self.quality} {query}\\n" for query in search.queries)
-        time.sleep(self.seconds * len(search.queries))
-        passages = np.full((len(search.queries), 1), 0)
-        for row, query in enumerate(search.queries):
-            number = int(query.split()[1])
-            luck = np.random.default_rng(number).random()
-            passages[row] = number if luck < self.quality else (number + 1) % len(search.passages)
-        return Ranking(passages, np.ones(passages.shape), latency_ms=np.ones(1))
-'''
+SETTINGS = RaceSettings(block=8, level=0.05, promise="these", margin=0)
+NDCG, LOSS = Metric("ndcg", "NDCG", low=0, high=1), Metric("loss", "Loss", low=0, high=4, higher_is_better=False)
+DRAWN = np.random.default_rng(3)
+VALUES = np.clip(DRAWN.normal([[0.2], [0.5], [0.8]], 0.2, (3, 96)), 0, 1)  # [racers, questions]
 
 
-@pytest.fixture
-def race(application):
-    """A project with a retriever of its own; the arguments of its race."""
-    home = application.home
-    (home / "counting.py").write_text(RETRIEVER)
-    documents = [{"_id": f"d{number}", "title": "", "text": f"text {number}"} for number in range(QUESTIONS)]
-    queries = [{"_id": f"q{number}", "text": f"question {number}"} for number in range(QUESTIONS)]
-    folder = home / "beir"
-    (folder / "qrels").mkdir(parents=True)
-    (folder / "corpus.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in documents))
-    (folder / "queries.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in queries))
-    lines = [f"q{number}\td{number}\t1\n" for number in range(QUESTIONS)]
-    (folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(lines))
-    (home / "conf/retriever").mkdir(parents=True)
-    (home / "conf/retriever/counting.yaml").write_text(
-        "_target_: counting.Counting\nquality: 0.5\nstore: ${store}\nseconds: 0.0\n"
-    )
-    dataset = [
-        "dataset=beir",
-        f"dataset.path={folder}",
-        "chunker=page",
-        "retriever=counting",
-        "decision.metric=mrr",
-        f"store.path={home}/store",
-    ]
-    return home, ["-m", "hydra/sweeper=race", *dataset, "retriever.quality=0.1,0.2,0.85,0.9"]
+def held(values, metric=NDCG, *, groups=None, cutoffs=(5, 5, 5), fails=()):
+    """A race over values of questions in their order, and what it asked: racers and questions, a pair a round."""
+    order = groups or [[str(number)] for number in range(values.shape[1])]
+    race = Race(SETTINGS, metric, order, [Racer(f"r{place}", cutoff) for place, cutoff in enumerate(cutoffs)])
+    rounds = []
+
+    def ask(places, questions):
+        rounds.append((list(places), list(questions)))
+        chosen = [int(question) for question in questions]
+        return [None if place in fails else Answered(values[place, chosen].tolist(), 0.0) for place in places]
+
+    return race.run(ask), rounds
 
 
-def asked(folder):
-    """How often each quality was asked a question, by question."""
-    lines = (folder / "asked.txt").read_text().splitlines()
-    table = pd.DataFrame([line.split(" ", 1) for line in lines], columns=["quality", "query"])
-    return table.value_counts().unstack(0)
+def test_those_in_the_race_are_asked_the_same_questions_in_one_order(capsys):
+    record, rounds = held(VALUES)
+    questions = [question for _, asked in rounds for question in asked]
+    assert questions == [str(number) for number in range(len(questions))]
+    assert [len(asked) for _, asked in rounds] == [8] * len(rounds)
+    left = [set(places) for places, _ in rounds]
+    assert all(later <= earlier for earlier, later in pairwise(left))
+    assert [racer.name for racer in record.dropped] == ["r0", "r1"]
+    spent = sum(len(places) * len(asked) for places, asked in rounds)
+    assert record.evaluations == spent + 96 - len(questions)  # the winner is measured on all
+    assert "as cheap as a race" in capsys.readouterr().err
 
 
-def test_losers_are_asked_few_questions_and_the_others_all_of_them(application, race):
-    folder, arguments = race
-    process = application.in_new_interpreter("run", *arguments, "k=1,3", project=folder)
-    assert process.returncode == 0, process.stderr
-    times = asked(folder)
-    assert times.max().max() == 1  # for both cutoffs, in the rounds and at the end
-    assert times.sum().to_dict() == {"0.1": 16, "0.2": 16, "0.85": QUESTIONS, "0.9": QUESTIONS}
+def test_a_configuration_races_at_its_own_cutoff_alone():
+    record, rounds = held(VALUES, cutoffs=(3, 5, 5))
+    assert [racer.name for racer in record.dropped] == ["r1"]  # r0 has nobody to race with
+    assert all(0 not in places for places, _ in rounds)
 
-    [parent] = application.parents()
-    record = json.loads((application.artifacts(parent) / "decision.json").read_text())
-    assert record["race"]["of"] == 8 * QUESTIONS
-    assert record["race"]["evaluations"] == 2 * (16 + 16 + 2 * QUESTIONS)
-    assert {row["name"] for row in record["rows"]} == {f"quality={q} k={k}" for q in (0.85, 0.9) for k in (1, 3)}
-    dropped = [run for run in application.children() if "race" in run.data.tags]
-    assert {run.data.tags["race"] for run in dropped} == {f"dropped after 16 of {QUESTIONS} questions"}
-    for run in dropped:
-        assert run.info.status == "FINISHED"
-        assert {*run.data.metrics} == {"race/mrr", "race/questions"}
-        assert len(pd.read_csv(application.artifacts(run) / "results/race.csv")) == 16
-    assert len(dropped) == len(application.children()) - 4 == 4
+
+def test_lower_may_be_better_and_the_scale_does_not_matter():
+    assert held(4 - 4 * VALUES, LOSS)[0].dropped[0].questions == held(VALUES)[0].dropped[0].questions
+    assert [racer.number for racer in held(4 * VALUES, LOSS)[0].dropped] == [1, 2]
+
+
+def test_questions_of_one_group_are_one_draw():
+    """Copies of a question say nothing more: the race goes as without them, at three times the price."""
+    groups = [[str(3 * number + copy) for copy in range(3)] for number in range(96)]
+    copied, rounds = held(np.repeat(VALUES, 3, axis=1), groups=groups)
+    alone, _ = held(VALUES)
+    assert [racer.questions for racer in copied.dropped] == [3 * racer.questions for racer in alone.dropped]
+    assert len(rounds[0][1]) == 24
+
+
+def test_one_that_fails_leaves_and_is_measured_with_the_others():
+    record, rounds = held(VALUES, fails={2})
+    assert 2 in rounds[0][0]
+    assert all(2 not in places for places, _ in rounds[1:])
+    assert [racer.name for racer in record.dropped] == ["r0"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (["repeats=2"], "repeats: found 2; hydra/sweeper=race measures once"),
+        (["decision.metric=own", "+evaluation.metrics.own={_target_: own.own, _partial_: true}"], "own has no bounds"),
+        (["hydra.sweeper.level=0"], "hydra.sweeper.level: found 0, expected"),
+        (["hydra.sweeper.promise=all"], "hydra.sweeper.promise: found 'all', expected"),
+        (["hydra.sweeper.block=0.5"], "hydra.sweeper.block: found 0.5, expected"),
+        (["dataset=cho_manual,clinical_cases"], "hydra/sweeper=race: found several datasets"),
+    ],
+)
+def test_what_cannot_race_is_refused(application, dataset, settings, expected):
+    (application.home / "own.py").write_text("def own(judged, k):\n    return 3.0 * judged.hits[:, :k].sum(axis=1)\n")
+    small = [] if settings[0].startswith("dataset=") else dataset
+    given = ["retriever=sparse", "retriever.b=0.2,0.7", *small, *settings]
+    process = application.run("-m", "hydra/sweeper=race", *given, PYTHONPATH=str(application.home))
+    assert_refused(process, application, expected)

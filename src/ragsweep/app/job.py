@@ -84,11 +84,11 @@ def job(config: DictConfig) -> Any:
             tracking.close_orphans(config.tracking)
         kept = (sweep_id(), *typed)
         if in_sweep and in_sweep["race"]:
-            from ragsweep import race
+            from ragsweep.app import rounds
 
-            if (work := race.work_of(Path(in_sweep["race"]), about.job.num)) is not None:
-                experiments[kept] = experiments.get(kept) or experiment.Experiment.of(config)  # for the next round
-                return race.do(work, experiments[kept], tracked)
+            if (work := rounds.work_of(Path(in_sweep["race"]), about.job.num)) is not None:
+                experiments[kept] = experiments.get(kept) or experiment.Experiment.of(config)
+                return rounds.do(work, experiments[kept], tracked)
         metrics, record, sentences = experiment.run(config, tracked, experiments.pop(kept, None))
     except Exception as error:
         end_if_signalled()

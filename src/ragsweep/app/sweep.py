@@ -35,10 +35,12 @@ from ragsweep.core.terminal import VERBOSE, counted
 from ragsweep.tracking.address import check_places
 
 if TYPE_CHECKING:
-    from ragsweep.race import Launch, Race
+    from ragsweep.app.rounds import Launch
+    from ragsweep.race import Race
     from ragsweep.tracking import OpenSweep
 
 OUR_SWEEPERS = (".CheckedSweeper", ".RaceSweeper")
+RACE = "race.json"  # in the folder of a sweep: what its jobs do in a round of a race
 MOST_JOBS = 100_000
 MOST_KEPT = 100  # experiments that stay built until their jobs run
 
@@ -97,7 +99,7 @@ class SweepCallback(Callback):
             process: dict[str, Any] = {
                 "stop": str(SweepCallback.sweep.stop),
                 "driver": [os.getpid(), process_identity()],
-                "race": str(SweepCallback.race.file) if SweepCallback.race else None,
+                "race": str(SweepCallback.sweep.stop.with_name(RACE)) if SweepCallback.race else None,
             }
             os.environ[SWEEP] = json.dumps({"job": of_jobs, "swept": planned.swept, **process})
             if not here:
@@ -110,7 +112,11 @@ class SweepCallback(Callback):
     def run_race(cls, launch: Launch) -> None:
         """Race the configurations of the sweep, and keep what came of it for the decision."""
         if cls.race and cls.sweep:
-            cls.sweep = replace(cls.sweep, race=cls.race.run(launch))
+            from ragsweep.app.rounds import race_of_jobs
+
+            jobs = [job.overrides for job in cls.plan.jobs]
+            record = race_of_jobs(cls.race, jobs, launch, cls.sweep.stop.with_name(RACE))
+            cls.sweep = replace(cls.sweep, race=record)
 
     def on_job_end(self, config: DictConfig, job_return: JobReturn, **_: Any) -> None:
         """Free a job's configuration, which Hydra would keep until the sweep ends."""
@@ -122,13 +128,13 @@ def _race(config: DictConfig, planned: Plan) -> Race | None:
     if not config.hydra.sweeper._target_.endswith(".RaceSweeper"):
         return None
     from ragsweep.experiment import Experiment
-    from ragsweep.race import Race, Racer, RaceSettings
+    from ragsweep.race import Race, Racer
+    from ragsweep.sweeps.race import RaceSettings
 
     if len({job.items for job in planned.jobs}) > 1:
         raise ConfigError("hydra/sweeper=race: found several datasets, or several ways to judge; expected one")
-    racers = [Racer(job.overrides, job.name, job.cutoff) for job in planned.jobs]
-    folder = Path(config.hydra.sweep.dir)
-    return Race.of(RaceSettings.of(config.hydra.sweeper), Experiment.of(planned.first), racers, folder / "race.json")
+    racers = [Racer(job.name, job.cutoff) for job in planned.jobs]
+    return Race.of(RaceSettings.of(config.hydra.sweeper), Experiment.of(planned.first), racers)
 
 
 def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned], swept: list[str]) -> OpenSweep:

@@ -14,18 +14,23 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from omegaconf import DictConfig
 
 from ragsweep import tracking
+from ragsweep.core.parsing import from_json
 from ragsweep.core.project import command, project, sweep_id
 from ragsweep.core.terminal import aligned, one_line
 from ragsweep.experiment import Experiment
+from ragsweep.race import Race, Racer, measure_some
 from ragsweep.replay.recorded_experiment import recorded_experiment
-from ragsweep.replay.trusted_record import composed_today, has_setting, settings_in
+from ragsweep.replay.trusted_record import composed_today, has_setting, settings_in, trusted
 from ragsweep.store.code import digest_of_code
 from ragsweep.sweeps.decision_settings import decision_of
+from ragsweep.sweeps.race import RaceRecord, RaceSettings
 from ragsweep.tracking.address import VARIABLE, absolute
 
 SHOWN_DIFFERENCES = 20
+DECISION, LARGEST_DECISION_MB = "decision.json", 100  # of a sweep
 
 
 def reproduce(
@@ -69,14 +74,37 @@ def reproduce(
             return _again(run, experiment, job, tolerance)
         if history.status != "FINISHED":
             _say(f"the sweep is {history.status}: only those of its runs that finished are made again")
+        race, raced_alike = _raced_again(run_id, today, settings, modules, tolerance)
         if folder:
             sweep = _job(history, pairs[0][1], folder / "summary", run_id, options)
-            identical = _recorded_again(pairs, sweep, options, tolerance)
+            identical = _recorded_again(pairs, sweep, options, tolerance, race)
         else:
             alike = [_again(run, experiment, None, tolerance) for run, experiment in pairs]
             identical = all(alike)
+        identical &= raced_alike
         _say("all identical" if identical else "not all identical")
         return identical
+
+
+def _raced_again(
+    run_id: str, today: DictConfig, settings: Mapping[str, Any], modules: Sequence[str], tolerance: float
+) -> tuple[RaceRecord | None, bool]:
+    """Hold the race of a sweep again, if it had one. Returns it, and whether the same configurations drop out."""
+    record = from_json(tracking.fetch_text(today.tracking, run_id, DECISION, LARGEST_DECISION_MB) or "{}").get("race")
+    if not record:
+        return None, True
+    racers, experiments = [], []
+    for run in tracking.fetch_racers(today.tracking, run_id):
+        own = {name: value for name, value in settings.items() if has_setting(settings_in(run.config), name)}
+        experiments.append(Experiment.of(trusted(run.config, today, own, modules)))
+        racers.append(Racer(run.name, experiments[-1].cutoff))
+    race = Race.of(RaceSettings.of(record), experiments[0], racers)
+    held = race.run(lambda places, questions: [measure_some(experiments[place], questions) for place in places])
+    made = {(racer.name, racer.questions): racer.mean for racer in held.dropped}
+    was = {(racer["name"], racer["questions"]): racer["mean"] for racer in record["dropped"]}
+    alike = made.keys() == was.keys() and all(_alike(was[racer], made[racer], tolerance) for racer in was)
+    _say(f"race: {'identical' if alike else 'differs'}: {len(made)} of {len(racers)} configurations drop out")
+    return held, alike
 
 
 @contextmanager
@@ -94,6 +122,7 @@ def _recorded_again(
     sweep: tracking.Job,
     options: Sequence[str],
     tolerance: float,
+    race: RaceRecord | None,
 ) -> bool:
     """Measure all runs of a sweep again and record them as a sweep. Returns whether all is identical."""
     alike = []
@@ -103,7 +132,7 @@ def _recorded_again(
             job = replace(job, parent_run_id=parent.run_id, number=number)
             alike.append(_again(run, experiment, job, tolerance))
         decided = decision_of(pairs[0][1].config)
-        complete = tracking.finish(tracking.OpenSweep(sweep, parent, [], decided), failed=False)
+        complete = tracking.finish(tracking.OpenSweep(sweep, parent, [], decided, race=race), failed=False)
     return all(alike) and complete
 
 

@@ -273,7 +273,7 @@ def race(decision: Decision) -> Iterator[Numbers]:
     """What a race saved and promises."""
     if raced := decision.sweep.race:
         cutoffs = len({racer.cutoff for racer in raced.dropped}) > 1
-        about = {"dropped": len(raced.dropped), "both": raced.level + LEVEL, "each": cutoffs}
+        about = {"dropped": len(raced.dropped), "both": raced.settings.level + LEVEL, "each": cutoffs}
         yield raced.as_record() | about
 
 

@@ -60,7 +60,7 @@ def expected(decision: Decision) -> Iterator[Numbers]:
     loss = sweep.sign(sweep.decided_by) * (round(value, 3) - round(choice.expected, 3))
     if loss > 0:
         numbers = {"value": choice.expected, "measured": value, "loss": loss, "higher": sweep.higher_is_better}
-        yield numbers
+        yield numbers | {"raced": bool(choice.dropped)}
 
 
 def bought(decision: Decision) -> Iterator[Numbers]:

@@ -1,23 +1,55 @@
-"""What a race between configurations cost, and which of them it dropped."""
+"""What a race between configurations was asked to do, what it cost, and which configurations it dropped."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple, get_type_hints
+
+from annotated_types import Gt, Lt
+
+from ragsweep.config.annotations import expected
+from ragsweep.core.errors import ConfigError
+from ragsweep.core.limits import Between
+from ragsweep.statistics.racing import Promise
 
 
-@dataclass(frozen=True)
-class DroppedOut:
+class RaceSettings(NamedTuple):
+    """The settings of `hydra/sweeper=race`.
+
+    Attributes:
+        block: How many questions, or groups of them, are measured in a round.
+        level: The largest probability with which the best configuration drops out, at each cutoff.
+        promise: Whether it is the best one of `these` questions, or of `new` ones of the same kind.
+        margin: A configuration may also drop out if it is better than the leader, by at most this much.
+    """
+
+    block: Annotated[int, Between(1)]
+    level: Annotated[float, Gt(0), Lt(1)]
+    promise: Promise
+    margin: Annotated[float, Between(0)]
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> RaceSettings:
+        """Check settings, of which there may be others. Raises `ConfigError` for a wrong value."""
+        for name, hint in get_type_hints(cls, include_extras=True).items():
+            if words := expected(hint, given.get(name)):
+                raise ConfigError(f"hydra.sweeper.{name}: found {given.get(name)!r}, expected {words}")
+        return cls(*(given[name] for name in cls._fields))
+
+
+class DroppedOut(NamedTuple):
     """A configuration that was shown not to be the best, and not asked further questions.
 
     Attributes:
+        number: Of its job.
         name: Of its run.
         cutoff: Its cutoff; None without one.
         questions: How many questions it was measured on.
         mean: The mean of the deciding metric over these; never to be compared with means over all.
     """
 
+    number: int
     name: str
     cutoff: int | None
     questions: int
@@ -29,37 +61,35 @@ class RaceRecord:
     """A race that is over.
 
     Attributes:
+        settings: What it was asked to do.
         configurations: How many configurations raced, counting each cutoff.
         questions: How many questions there are.
         evaluations: How many questions were measured, over all configurations.
-        level: The largest probability with which the best configuration drops out, at each cutoff.
-        promise: Whether it is the best one of `these` questions, or of `new` ones.
-        margin: A configuration may also drop out if it is better than the leader, by at most this much.
         dropped: Those that dropped out, in the order of their jobs.
     """
 
+    settings: RaceSettings
     configurations: int
     questions: int
     evaluations: int
-    level: float
-    promise: str
-    margin: float
     dropped: Sequence[DroppedOut]
 
-    @property
-    def of(self) -> int:
-        """How many questions a grid would measure."""
-        return self.configurations * self.questions
+    def as_record(self) -> dict[str, Any]:
+        """As `decision.json` has it; `of` is what a grid would measure."""
+        return {
+            **self.settings._asdict(),
+            "configurations": self.configurations,
+            "questions": self.questions,
+            "evaluations": self.evaluations,
+            "of": self.configurations * self.questions,
+            "dropped": [racer._asdict() for racer in self.dropped],
+        }
 
     @property
     def section(self) -> dict[str, list[str]]:
-        """What a report says of each configuration that dropped out; a mean over fewer questions is not compared."""
+        """What a report says of each configuration that dropped out."""
         lines = [
             f"{racer.name} after {racer.questions} of {self.questions} questions, with a mean of {racer.mean:.3f} there"
             for racer in self.dropped
         ]
         return {"Dropped out of the race": lines} if lines else {}
-
-    def as_record(self) -> dict[str, Any]:
-        """As `decision.json` has it."""
-        return {**asdict(self), "of": self.of}

@@ -325,7 +325,7 @@ class Task(Component, ABC):
     def check(self, items: Any) -> None:
         """Raise an error for bad input; called before a run is recorded."""
 
-    def questions(self, items: Any) -> Mapping[str, str]:
+    def item_groups(self, items: Any) -> Mapping[str, str]:
         """The ids of the items that it measures, each with the name of its group, or its own id without one.
 
         A race measures some of them at a time. A task without this does not race.

@@ -13,6 +13,7 @@ import pytest
 
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.drawing import save_charts
+from ragsweep.core.errors import ConfigError
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.charts import draw
 from ragsweep.tasks.measurement_files import write_measurement
@@ -146,6 +147,24 @@ class TaskContract(ComponentContract):
         again: Measurement = self.make(store).measure(items)
         assert again.values == measurement.values
         assert again.per_item.equals(measurement.per_item)
+
+    def test_some_items_have_the_values_that_they_have_among_all(
+        self, made: Task, items: Items, measurement: Measurement
+    ) -> None:
+        """A race measures a few at a time. A task that does not race says so."""
+        try:
+            ids = [*made.item_groups(items)]
+        except ConfigError:
+            pytest.skip("it does not race")
+        everything = measurement.items["query_id"].tolist()
+        assert {*ids} <= {*everything}
+        few = made.measure_some(items, {*ids[::2]})
+        assert {*few.items["query_id"]} == {*ids[::2]}
+        rows = [everything.index(name) for name in few.items["query_id"]]
+        for some, score in zip(few.scores, measurement.scores, strict=False):
+            if score.per_item is not None and len(score.per_item) == len(everything):
+                assert some.per_item is not None
+                assert some.per_item.tolist() == score.per_item[rows].tolist(), score.metric.name
 
     def test_it_can_be_drawn_in_another_process(self, measurement: Measurement) -> None:
         pickle.loads(pickle.dumps((measurement.charts, replace(measurement, files={}))))

@@ -25,14 +25,23 @@ if TYPE_CHECKING:
         record,
     )
     from ragsweep.tracking.stored_run import StoredRun
-    from ragsweep.tracking.sweep_runs import fetch, fetch_outcomes, fetch_run, fetch_text, finished_here
+    from ragsweep.tracking.sweep_runs import fetch, fetch_outcomes, fetch_racers, fetch_run, fetch_text, finished_here
     from ragsweep.tracking.tracked_job import Job, metrics_of
     from ragsweep.tracking.tracking_store import check_uri
     from ragsweep.tracking.view import print_latest_sweep
 
 __all__ = ["Job", "Journal", "LaterDecision", "ListedTraces", "OpenSweep", "RegisteredRetriever", "StoredRun"]
 __all__ += ["add_decision", "check_uri", "close_all", "close_open", "close_orphans", "earlier_start", "failures"]
-__all__ += ["fetch", "fetch_outcomes", "fetch_run", "fetch_spans", "fetch_text", "finish", "finished_before"]
+__all__ += [
+    "fetch",
+    "fetch_outcomes",
+    "fetch_racers",
+    "fetch_run",
+    "fetch_spans",
+    "fetch_text",
+    "finish",
+    "finished_before",
+]
 __all__ += ["finished_here", "finished_with", "how_to_open", "list_traces", "metrics_of", "move_alias", "open_run"]
 __all__ += ["own_store", "store_overrides"]
 __all__ += ["params_of", "print_latest_sweep", "push", "push_command", "record", "record_decision", "register"]

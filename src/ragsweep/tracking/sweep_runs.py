@@ -62,10 +62,13 @@ def sweep_runs(client: MlflowClient, parent_run_id: str | None) -> Iterator[Stor
                     _leave_out(f"run {run.run_id}", error)
 
 
-def runs_of_jobs(client: MlflowClient, parent_run_id: str) -> list[StoredRun]:
-    """The runs of a sweep, one per job, the finished one if there is one, in their order. No two have the same name."""
+def runs_of_jobs(client: MlflowClient, parent_run_id: str, *, racing: bool = False) -> list[StoredRun]:
+    """The runs of a sweep, one per job, the finished one if there is one, in their order. No two have the same name.
+
+    Those that dropped out of a race are among them only if it is about that, `racing`.
+    """
     runs = _one_per_job(told_apart(list(sweep_runs(client, parent_run_id))))
-    return [run for run in runs if RACE not in run.tags]
+    return [run for run in runs if racing or RACE not in run.tags]
 
 
 def finished_runs(client: MlflowClient, parent_run_id: str) -> list[StoredRun]:
@@ -95,6 +98,16 @@ def fetch(tracking: DictConfig, run_id: str) -> StoredRun:
         for run in runs:
             run.check()
         return replace(fetched, runs=runs)
+
+
+def fetch_racers(tracking: DictConfig, run_id: str) -> list[StoredRun]:
+    """The finished runs of a sweep with those that dropped out of its race. Raises `TrackingError` as `fetch` does."""
+    with reading(tracking.uri, tracking.artifacts, run_id) as client:
+        racers = [run for run in runs_of_jobs(client, run_id, racing=True) if run.status == "FINISHED"]
+        for run in racers:
+            run.check_schema()
+            _ = run.config  # is read and kept
+        return racers
 
 
 def fetch_run(tracking: DictConfig, run_id: str) -> StoredRun:

@@ -162,7 +162,7 @@ class AnswersTask(Task):
         retriever = self.retriever if self._retrieves else None
         return Retrieval(self.dataset, retriever, retriever, self._level, self.store, is_measured=False)
 
-    def questions(self, items: Dataset) -> Mapping[str, str]:
+    def item_groups(self, items: Dataset) -> Mapping[str, str]:
         """The cases that have an answer, with their groups."""
         if self._source == "placebo":
             raise ConfigError("hydra/sweeper=race: evidence=placebo is that of another question, so it does not race")

@@ -145,7 +145,7 @@ class RankingTask(Task):
         level = self.evaluation.relevance_level
         return Retrieval(self.dataset, self.retriever, self._staged, level, self.store, is_measured=True)
 
-    def questions(self, items: Dataset) -> Mapping[str, str]:
+    def item_groups(self, items: Dataset) -> Mapping[str, str]:
         """The queries that have judgments, with their groups."""
         judged = {*items.qrels.query.tolist()} | {reference.query_id for reference in items.references}
         return groups_of([query for row, query in enumerate(items.queries) if {row, query.query_id} & judged])
