@@ -146,5 +146,7 @@ def defaults_of(component: type) -> dict[str, Any]:
     """The settings of a component with their defaults; `MISSING` where there is none."""
     makers = {each.name: each.default_factory for each in fields(component)}
     return {
-        each.name: each.default if makers[each.name] is MISSING else makers[each.name]() for each in fields(component)
+        each.name: each.default if makers[each.name] is MISSING else makers[each.name]()
+        for each in fields(component)
+        if each.init
     }

@@ -83,8 +83,10 @@ class QdrantServer(ThreadingHTTPServer):
             info = json.loads(self.local.get_collection(collection).model_dump_json())
             return {**info, "status": "yellow" if self.yellow >= 0 else "green"}
         if (method, rest) == ("POST", "/points/scroll"):
-            points, _ = self.local.scroll(collection, limit=body["limit"], with_payload=True)
-            return {"points": [json.loads(point.model_dump_json()) for point in points], "next_page_offset": None}
+            chosen = models.Filter(**body["filter"]) if body.get("filter") else None
+            page = {"limit": body["limit"], "offset": body.get("offset"), "with_payload": True}
+            points, after = self.local.scroll(collection, chosen, **page)
+            return {"points": [json.loads(point.model_dump_json()) for point in points], "next_page_offset": after}
         if (method, rest) == ("PUT", "/index"):
             self.indexed.append(body)
             return {"operation_id": 1, "status": "completed"}

@@ -19,6 +19,7 @@ from omegaconf import OmegaConf
 from warm import Process
 
 import ragsweep
+from ragsweep.app.commands.records import PAIR_FILES
 from ragsweep.app.main import commands
 from ragsweep.core.project import CONF, register_resolvers
 
@@ -97,6 +98,14 @@ def test_a_command_names_options_and_settings_that_there_are(arguments, loader):
         node = OmegaConf.select(config, above) if above else config
         own_names = OmegaConf.is_dict(node) and not node  # a mapping that the user fills
         assert own_names or key in node or OmegaConf.is_missing(node, key), setting
+
+
+def test_a_command_has_flags_that_there_are():
+    source = "".join(path.read_text() for path in (PROJECT / "src").rglob("*.py"))
+    flags = {flag for command in typed() for flag in command.values[0] if flag.startswith("--")}
+    assert len(flags) > 20
+    tables = {f"--{name}" for name in PAIR_FILES}
+    assert {flag for flag in flags - tables if f'"{flag}"' not in source} == set()
 
 
 @pytest.mark.parametrize("text", blocks("python", "py"))

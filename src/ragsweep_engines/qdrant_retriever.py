@@ -27,6 +27,7 @@ from ragsweep_engines.reading import results_of
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
     from qdrant_client.http.exceptions import UnexpectedResponse
+    from qdrant_client.http.models import CollectionInfo, VectorParams
 
 URL, KEY = "QDRANT_URL", "QDRANT_API_KEY"  # in the environment, or in the file .env of the project folder
 PORT = 6333
@@ -112,7 +113,7 @@ class QdrantRetriever(FilledRetriever):
                 self._restore(client)
             info = client.get_collection(self.collection)
             sample, _ = client.scroll(self.collection, limit=SAMPLED_ROWS, with_payload=True)
-        rows = [_row(point) for point in sample]
+        rows = [row_of(point) for point in sample]
         sources = results_of(rows, self._fields).fields.get("source", ()) if restored else ()
         texts = [path for path, value in flat(self.filter or {}).items() if isinstance(value, str | list | tuple)]
         for path in dict.fromkeys([*texts, *sources]):
@@ -120,7 +121,7 @@ class QdrantRetriever(FilledRetriever):
                 self._index(client, path)
         say_once(f"Qdrant {name}: {info.points_count or 0:,} points, status {info.status.value}")
         params = info.config.params
-        vectors = params.vectors if isinstance(params.vectors, dict) else {"": params.vectors} if params.vectors else {}
+        vectors = vectors_of(info)
         for setting, wanted, there in (
             ("vector", self.vector, [*vectors]),
             ("sparse_vector", self.sparse_vector, [*(params.sparse_vectors or {})]),
@@ -152,7 +153,7 @@ class QdrantRetriever(FilledRetriever):
             found = client.query_points(
                 self.collection, limit=self.depth, score_threshold=self.score_threshold, with_payload=True, **how
             )
-        return [{**_row(point), "score": point.score} for point in found.points]
+        return [{**row_of(point), "score": point.score} for point in found.points]
 
     def _conditions(self) -> Any:
         from qdrant_client import models
@@ -203,8 +204,15 @@ class QdrantRetriever(FilledRetriever):
             say_once(str(error))
 
 
-def _row(point: Any) -> Row:
+def row_of(point: Any) -> Row:
+    """The fields of a point: its id and its payload."""
     return {"id": point.id, **(point.payload or {})}
+
+
+def vectors_of(info: CollectionInfo) -> dict[str, VectorParams]:
+    """The dense vectors of a collection by name; "" is the one without a name."""
+    vectors = info.config.params.vectors
+    return vectors if isinstance(vectors, dict) else {"": vectors} if vectors else {}
 
 
 def connect(timeout_s: float) -> QdrantClient:

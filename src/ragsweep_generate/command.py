@@ -42,7 +42,7 @@ def main() -> int:
 
     from ragsweep.config.walk import Walk
     from ragsweep.core.terminal import counted
-    from ragsweep_generate.data_sheet import Recipe, cost_of, share, warning
+    from ragsweep_generate.data_sheet import Recipe, cost_of, references_of, share, warning
     from ragsweep_generate.draft_checks import Checker
     from ragsweep_generate.folder import QUESTIONS, check_folder, write
     from ragsweep_generate.making import make, sources_of, spread, types_of
@@ -73,8 +73,9 @@ def main() -> int:
     write(folder, recipe, outcome)
 
     drafts, accepted = len(outcome.drafts), len(outcome.accepted)
-    passed = f"{share(accepted, drafts)} of {counted(drafts, 'draft')} passed the checks"
+    passed = f"{share(accepted, drafts)} of {counted(drafts, 'draft')} passed the checks, {drafts - accepted} skipped"
     print(f"{folder}: {counted(accepted, 'question')}; {passed}; data_sheet.md says more")
+    print(f"references: {references_of(outcome)}")
     if cost := cost_of(recipe, outcome):
         print(f"cost: {cost}")
     print(f"Now run a sweep on it:\n  {sweep}")

@@ -82,13 +82,18 @@ def data_sheet(recipe: Recipe, outcome: Outcome) -> str:
         drafts=f"{counted(len(outcome.drafts), 'draft')} {verb(len(outcome.drafts), 'were')}",
         passed=share(len(outcome.accepted), len(outcome.drafts)),
         checks=[*_checks(outcome)],
-        references=sum(len(draft.draft.references) for draft in outcome.drafts),
-        removed=sum(draft.removed for draft in outcome.drafts),
+        references=references_of(outcome),
         types=", ".join(f"{name} {number}" for name, number in sorted(types.items())),
         easy=share(outcome.easy, len(answerable)) if answerable else "",
         copied=f"{copied:.0%}",
         asked_about=len({question.request.source.document for question in answerable}),
     )
+
+
+def references_of(outcome: Outcome) -> str:
+    """The counts of the references of all drafts, and the share that is valid."""
+    generated, valid = outcome.references
+    return f"{generated} generated, {valid} valid ({share(valid, generated)}), {generated - valid} removed"
 
 
 def _checks(outcome: Outcome) -> Iterator[tuple[object, ...]]:

@@ -65,6 +65,16 @@ class Checked(NamedTuple):
     rank: int | None = None
 
     @property
+    def generated(self) -> int:
+        """How many references the draft has."""
+        return len(self.draft.references)
+
+    @property
+    def valid(self) -> int:
+        """How many of them are in their passage; two may be the same span."""
+        return self.generated - self.removed
+
+    @property
     def is_out_of_scope(self) -> bool:
         """Whether the documents should not answer it."""
         return self.request.query_type == UNANSWERABLE

@@ -77,6 +77,9 @@ def _question(question: Checked) -> dict[str, Any]:
         "answerable": query_type != UNANSWERABLE,
         "page": source.page_number,
         GENERATED_FROM: f"{source.document}#{source.page_number}",
+        "refs_generated": question.generated,
+        "refs_valid": question.valid,
+        "refs_removed": question.removed,
     }
     if question.copied is not None:
         row |= {EASY: question.is_easy, BM25_RANK: question.rank, COPIED: round(question.copied, COPIED_DIGITS)}

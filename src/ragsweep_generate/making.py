@@ -95,6 +95,11 @@ class Outcome:
         known = [(given, made) for given, made in ways if given is not None and made is not None]
         return (sum(given for given, _ in known), sum(made for _, made in known)) if len(known) == len(ways) else None
 
+    @property
+    def references(self) -> tuple[int, int]:
+        """How many references all drafts have, and how many of them are in their passage."""
+        return sum(draft.generated for draft in self.drafts), sum(draft.valid for draft in self.drafts)
+
     def failed(self) -> Counter[str]:
         """How many drafts failed each check."""
         return Counter(draft.check for draft in self.rejected)

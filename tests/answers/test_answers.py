@@ -408,7 +408,7 @@ def test_a_case_is_explained(sweep, shared_application, arguments):
 
 def test_a_run_of_answers_is_reproduced(sweep, shared_application, arguments):
     run = shared_application.children()[0]
-    process = shared_application.script("reproduce", run.info.run_id, "--no-log", "--stored", *arguments[2:])
+    process = shared_application.script("reproduce", run.info.run_id, "--stored", *arguments[2:])
     assert process.returncode == 0, process.stderr
     assert "identical: " in process.stdout
 

@@ -138,7 +138,7 @@ def test_a_killed_run_asks_for_nothing_that_was_kept_when_it_starts_again(ask, s
 def test_all_repeats_are_reproduced(ask, server, cases):
     ended(ask(*VARIED))
     [run] = ask.application.runs()
-    places = ["language_model.model=model", f"language_model.base_url={server.url}", *cases[2:], "--no-log"]
+    places = ["language_model.model=model", f"language_model.base_url={server.url}", *cases[2:]]
     again = ask.application.script("reproduce", run.info.run_id, "--stored", *places, OPENAI_API_KEY="sk-test")
     assert "identical" in again.stdout, again.stdout + again.stderr
     assert len(server.requests) == REPEATS * len(CASES)

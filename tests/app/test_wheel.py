@@ -112,7 +112,7 @@ def test_a_run_of_the_wheel_is_reproduced_in_the_clone(swept, folder):
     """What was recorded names the bundled data in a way that means the same everywhere."""
     store = f"tracking.uri=sqlite:///{folder}/mlruns/mlflow.db"
     environment = {**os.environ, "RAGSWEEP_PROJECT": str(PROJECT)}
-    process = Process(COMMAND, ["reproduce", swept[1], "--no-log", store], folder, environment)
+    process = Process(COMMAND, ["reproduce", swept[1], store], folder, environment)
     stdout, stderr = process.communicate(timeout=300)
     assert ": identical: " in stdout, stderr
 
@@ -141,7 +141,7 @@ def test_your_own_questions_groups_and_classes_are_found(ragsweep, swept, folder
     measured = ragsweep("run", "dataset=mine", "retriever=mine")
     assert measured.returncode == 0, measured.stderr
     [run] = re.findall(rf"runs/({HEX})", measured.stdout)
-    assert ": identical: " in ragsweep("reproduce", run, "--no-log").stdout  # ./conf allows the class
+    assert ": identical: " in ragsweep("reproduce", run).stdout  # ./conf allows the class
     refused = ragsweep("run", "retriever=mime")
     assert refused.returncode == 2
     assert re.search(r"expected one of .*dense, .*, mine, .* \(did you mean mine\?\)\n$", refused.stderr)

@@ -86,7 +86,7 @@ def test_the_view_has_only_the_charts_that_were_promised(charts):
         "Metrics at the run's k",
         "Settings and NDCG",
         "Metrics by cutoff",
-        "NDCG by query type",
+        "Metrics by query type",
         "Costs",
     ]
     assert ["Add chart" in text for text in headers] == [True, True, True, False, False]  # two are closed

@@ -43,7 +43,7 @@ def test_a_table_is_measured_and_compared_when_it_is_gone(application, dataset, 
     assert run.data.metrics["recall"] > 0.5
     assert run.data.metrics["latency/mean_ms"] > 0
     rows.execute("DROP TABLE manuals")
-    again = application.script("reproduce", run.info.run_id, "--no-log", *dataset[2:], PGVECTOR_URL=server)
+    again = application.script("reproduce", run.info.run_id, *dataset[2:], PGVECTOR_URL=server)
     assert again.returncode == 0, again.stderr
     assert "by what the system had returned" in again.stdout
     assert "identical: " in again.stdout

@@ -4,6 +4,7 @@ from contextlib import suppress
 
 import pytest
 import small
+from application import in_this_process
 
 from ragsweep.retrieval import WordLlamaEncoder
 
@@ -67,3 +68,31 @@ def test_a_collection_is_measured(application, dataset):
     assert f"Qdrant collection 'manuals': {len(texts)} points, status green" in printed
     assert "Results read by id=id, source=file_path, page=page, text=content, score=score." in printed
     assert_no_key(application, process)
+
+
+def test_a_command_shows_a_collection_and_the_chunks_of_a_document(tmp_path):
+    chunks = [f"page {number} of the manual" for number in range(120)]  # more than one request lists
+    payloads = [{"metadata": {"file_path": "a.pdf"}, "content": text} for text in chunks]
+    payloads.append({"metadata": {"file_path": "b.pdf"}, "content": "another one"})
+
+    def shown(*arguments):
+        process = in_this_process(tmp_path, "qdrant", *arguments, QDRANT_URL=server.url, QDRANT_API_KEY=KEY)
+        assert KEY not in process.stdout + process.stderr
+        return process.returncode, process.stdout.splitlines(), process.stderr
+
+    with qdrant_server(KEY) as server:
+        server.fill("manuals", payloads, [*chunks, "another one"])
+        assert shown() == (0, ["manuals"], "")
+        _, about, _ = shown("manuals")
+        assert {"status: green", "points: 121", "sparse vectors: words"} <= {*about}
+        assert any(line.startswith("vectors: (no name), ") for line in about)
+        _, listed, _ = shown("manuals", "--document", "a.pdf")
+        assert listed == [f"{number} (id {10 + number}): {text}" for number, text in enumerate(chunks)]
+        for arguments, said in {
+            ("nosuch",): "nosuch",
+            ("manuals", "--document", "c.pdf"): "--document: no point has 'c.pdf' in metadata.file_path",
+            ("manuals", "--document", "a.pdf", "--field", "topic"): "--field: no point has a document in topic",
+        }.items():
+            status, out, err = shown(*arguments)
+            assert (status, out, said in err) == (2, [], True)
+        assert server.writes == []

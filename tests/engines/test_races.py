@@ -66,7 +66,7 @@ def test_losers_are_asked_few_questions_and_the_others_each_question_once(applic
     assert not {row["name"] for row in record["rows"]} & dropped.keys()
     assert len(record["rows"]) + len(dropped) == len(application.children()) == 8
     [parent] = application.parents()
-    options = ["--stored", "--no-log", "--allow=system", f"store.path={application.home}/store"]
+    options = ["--stored", "--allow=system", f"store.path={application.home}/store"]
     again = application.script("reproduce", parent.info.run_id, *options, RAGSWEEP_PROJECT=str(application.home))
     assert again.returncode == 0, again.stderr
     assert "race: identical: " in again.stdout

@@ -90,7 +90,7 @@ def test_a_second_sweep_needs_no_system(swept, shared_application, system):
 def test_a_run_is_compared_without_its_system(swept, shared_application, dataset, system):
     before = len(asked(system))
     [run, *_] = shared_application.children()
-    again = ["reproduce", run.info.run_id, "--no-log", *dataset[2:]]
+    again = ["reproduce", run.info.run_id, *dataset[2:]]
     gone = shared_application.script_here(*again)
     assert gone.returncode == 0, gone.stderr
     assert "by what the system had returned" in gone.stdout
@@ -135,7 +135,7 @@ def harmful(swept, shared_application, system, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("call", ["os:system", "mine:os.system", "mine:os", "subprocess:run"])
 def test_no_record_chooses_what_is_called(harmful, shared_application, dataset, system, call):
-    again = ["reproduce", harmful(call), "--no-log", *dataset[2:], "--allow", "mine"]
+    again = ["reproduce", harmful(call), *dataset[2:], "--allow", "mine"]
     process = shared_application.script_here(*again)
     assert process.returncode == 2
     assert "retriever.call: " in process.stderr

@@ -42,11 +42,15 @@ def test_it_writes_questions_rejected_drafts_and_a_data_sheet(made):
     assert_spans(questions, generate.folder / "documents")
     assert {each["query_type"] for each in questions} == {"keywords", "sentence"}
     fields = {"question", "corpus_id", "references", "query_type", "answerable", "page", "easy", "bm25_rank", "copied"}
-    assert all(each.keys() == {*fields, "generated_from"} for each in questions)
+    fields |= {"generated_from", "refs_generated", "refs_valid", "refs_removed"}
+    assert all(each.keys() == fields for each in questions)
     assert all(each["generated_from"] == f"{each['corpus_id']}#{each['page']}" for each in questions)
     rejected = lines(folder / "rejected.jsonl")
     drafts = len(questions) + len(rejected)
-    assert f"my questions: 16 questions; {16 / drafts:.0%} of {drafts} drafts passed the checks" in out
+    assert (
+        f"my questions: 16 questions; {16 / drafts:.0%} of {drafts} drafts passed the checks, {len(rejected)} skipped"
+        in out
+    )
     sheet = (folder / "data_sheet.md").read_text()
     easy = sum(each["easy"] for each in questions)
     assert easy >= 15
@@ -54,7 +58,8 @@ def test_it_writes_questions_rejected_drafts_and_a_data_sheet(made):
     assert f"BM25 finds the passage of {easy / 16:.0%} of the questions first" in caution
     assert caution.removeprefix("generate: ") in sheet
     references = len([*questions, *(each for each in rejected if each["references"])])
-    assert f"- references: {references} generated, {references} valid, 0 removed" in sheet
+    for text in (sheet, out):
+        assert f"references: {references} generated, {references} valid (100%), 0 removed" in text
     failed = {
         check: [each["check"] for each in rejected].count(check) for check in ("response", "context", "elsewhere")
     }

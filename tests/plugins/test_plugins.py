@@ -73,10 +73,10 @@ def test_a_plugin_adds_a_group_a_retriever_and_a_check_of_a_run(installed, lette
 def test_a_run_of_a_plugin_is_reproduced(installed, letters_sweep, dataset):
     """A record may name the classes of an installed plugin."""
     run_id = letters_sweep.children()[0].info.run_id
-    again = letters_sweep.in_new_interpreter("reproduce", run_id, *dataset[2:], "--no-log", **installed)
+    again = letters_sweep.in_new_interpreter("reproduce", run_id, *dataset[2:], **installed)
     assert again.returncode == 0, again.stderr
     assert "identical: " in again.stdout
-    without = letters_sweep.script("reproduce", run_id, *dataset[2:], "--no-log")
+    without = letters_sweep.script("reproduce", run_id, *dataset[2:])
     assert without.returncode == 2
     assert "ragsweep_letters.retriever.LettersRetriever may not be built from a record" in without.stderr
 

@@ -194,9 +194,9 @@ def test_every_metric_by_type_of_query(sweep):
         queries = pd.read_csv(folder / "results/per_query.csv").groupby("query_type")
         pd.testing.assert_frame_equal(by_type[METRICS], queries[METRICS].mean(), check_names=False)
         assert by_type["queries"].to_dict() == queries.size().to_dict()
-        assert {f"by_type/{name}/ndcg": value for name, value in by_type["ndcg"].items()} == pytest.approx(
-            {name: value for name, value in run.data.metrics.items() if name.startswith("by_type/")}
-        )
+        logged = {name: value for name, value in run.data.metrics.items() if name.startswith("by_type/")}
+        expected = by_type[["ndcg", "f1"]].stack()
+        assert logged == pytest.approx({f"by_type/{kind}/{name}": value for (kind, name), value in expected.items()})
 
 
 def test_metrics_at_every_cutoff_are_curves_in_mlflow(sweep):

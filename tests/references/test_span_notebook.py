@@ -200,6 +200,34 @@ def test_what_returns_nothing_scores_0_on_each_level(called):
     assert row[[*names]].eq(0).all()
 
 
+def test_the_report_has_each_level_at_every_k_side_by_side(shared_application, settings, files, hits):
+    settings = [setting for setting in settings if not setting.startswith("k=")]
+    called = ["retriever=callable", "retriever.call=mine:search", f"k={','.join(map(str, CUTOFFS))}"]
+    swept = [*settings, *called, "tracking.experiment=side-by-side"]
+    process = shared_application.run("-m", *swept, PYTHONPATH=str(files))
+    assert process.returncode == 0, process.stderr
+    parent = shared_application.parents()[-1]
+    page = (shared_application.artifacts(parent) / "report.md").read_text().partition("## Metrics at each k")[2]
+    lines = page.partition("\n## ")[0].splitlines()
+    head, _, *rows = [[*map(str.strip, line.strip("|").split("|"))] for line in lines if line.startswith("|")]
+    assert head == ["metric", *(f"k = {k}" for k in CUTOFFS)]
+    means = {
+        k: pd.DataFrame([by_loops(texts, path, hits[asked][:k]) for asked, path, texts in QUESTIONS]).mean()
+        for k in CUTOFFS
+    }
+    shown = {name: values for name, *values in rows}
+    for title, name in {
+        "Token F1": "token/f1",
+        "Passage coverage": "passage/coverage",
+        "Document precision": "document/precision",
+    }.items():
+        expected = [means[k][name] for k in CUTOFFS]
+        best = max(expected)
+        assert shown[title] == [
+            f"**{mean:.3f}**" if mean == best != min(expected) else f"{mean:.3f}" for mean in expected
+        ]
+
+
 @pytest.mark.xfail(strict=True, raises=KeyError, reason="the scores of what was retrieved are in no table")
 def test_each_question_has_its_time_and_the_mean_score_of_its_chunks(called, hits):
     rows = pd.read_csv(called / "results/per_query.csv", index_col="query")
@@ -329,6 +357,8 @@ def test_a_bad_reference_removes_itself_and_the_data_sheet_counts_it(tmp_path):
     questions = lines(tmp_path / "made/questions.jsonl")
     assert [len(question["references"]) for question in questions] == 6 * [1]
     sheet = (tmp_path / "made/data_sheet.md").read_text()
+    counts = [[question[f"refs_{name}"] for name in ("generated", "valid", "removed")] for question in questions]
+    assert counts == 6 * [[2, 1, 1]]
     counted = {name: int(number) for number, name in re.findall(r"(\d+) (generated|valid|removed)", sheet)}
     assert counted["generated"] == 2 * counted["valid"] == 2 * counted["removed"] >= 12
 

@@ -65,11 +65,25 @@ def test_the_ideal_order_has_all_relevant_documents_not_only_those_retrieved():
     assert measured(["a", "x", "y", "z"], [*"abcd"], 4)["ndcg"] == pytest.approx(0.390380, abs=1e-6)
 
 
-def test_the_means_of_the_lessons_two_questions():
-    rankings = {"policy": ["a", "b", "c", "d", "e"], "password": ["x", "y", "z", "w", "v"]}
-    found = ragsweep.evaluate(rankings, {"policy": ["a", "c"], "password": ["y", "w"]}, k=5, resamples=1).means
+def test_the_lessons_usage_example_is_measured_as_it_is_written():
+    test_queries = [
+        {
+            "question": "What's the return policy?",
+            "retrieved": ["Doc_A", "Doc_B", "Doc_C", "Doc_D", "Doc_E"],
+            "relevant": {"Doc_A", "Doc_C"},
+        },
+        {
+            "question": "How to reset password?",
+            "retrieved": ["Doc_X", "Doc_Y", "Doc_Z", "Doc_W", "Doc_V"],
+            "relevant": {"Doc_Y", "Doc_W"},
+        },
+    ]
+    found = ragsweep.evaluate(test_queries, k=5, resamples=1)
     expected = {"precision": 0.4, "recall": 1, "mrr": 0.75, "ndcg": 0.785, "hit_rate": 1}
-    assert {name: found[name] for name in expected} == pytest.approx(expected, abs=5e-4)
+    assert {name: found.means[name] for name in expected} == pytest.approx(expected, abs=5e-4)
+    assert found.query_ids == ("What's the return policy?", "How to reset password?")
+    unnamed = [{name: row[name] for name in ("retrieved", "relevant")} for row in test_queries]
+    assert ragsweep.evaluate(unnamed, k=5, resamples=1).means == found.means
 
 
 @pytest.mark.parametrize(("page", "expected"), [("34", 1), (34, 1), (" 34", 1), ("340", 0), ("134", 0), ("3", 0)])

@@ -47,7 +47,7 @@ def children(application, sweep):
 def rows(text, metric="f1"):
     """The table's F1 by configuration."""
     table = text.split("\n\n")[0].splitlines()
-    column = re.split(r"\s{2,}", table[0]).index(metric)
+    column = re.split(r"\s{2,}", table[0].casefold()).index(metric)
     cells = [re.split(r"\s{2,}", line) for line in table[1:]]
     return {row[0]: float(row[column]) for row in cells}
 

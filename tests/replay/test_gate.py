@@ -140,11 +140,3 @@ def test_a_gate_says_of_which_run_less_was_judged(judged):
     claims = replace(found, sweep=replace(found.sweep, outcomes=runs)).claims()
     less = {name for claim in claims if claim.name == "less_judged" for name in claim.numbers["others"]}
     assert less == {"old" if judged[0] > judged[1] else "new"}
-
-
-def test_a_pull_request_gets_a_table():
-    found = of(np.linspace(0, 0.98, 100), np.linspace(0, 0.98, 100), margin=0.1)
-    lines = list(found.markdown())
-    assert lines[0].startswith("### PASS: ")
-    assert "| difference, 95 % interval | +0.0000 [+0.0000, +0.0000] | |" in lines
-    assert sum(line.startswith("| candidate: ") for line in lines) == 1

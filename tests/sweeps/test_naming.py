@@ -77,16 +77,6 @@ def test_two_systems_with_files_of_one_name_are_two_methods_and_keep_their_paths
     assert as_record(decision, "")["choice"]["settings"] == {"retriever.path": paths[1]}
 
 
-def test_a_component_is_named_by_the_option_that_has_its_settings():
-    """Several options make one class, which differ in a setting; a value that no option has leaves the class."""
-    norms = {"minmax": "minmax", "zscore": "zscore", "sum": "none", "WeightedSum": "mine"}
-    used = [{"fusion": "WeightedSum", "fusion.norm": norm, "fusion.weights": "None"} for norm in norms.values()]
-    used.append({"fusion": "ReciprocalRankFusion", "fusion.weights": "None"})
-    runs = [of_scores(f"run {at}", [0.1 * at] * 20, {}, **each) for at, each in enumerate(used)]
-    sweep = side_by_side(runs, settings=DecisionSettings("f1"), baseline=None, damaged={})
-    assert [each.swept["fusion"] for each in sweep.outcomes] == [*norms, "rrf"]
-
-
 def test_tables_and_records_keep_whole_values_whatever_the_settings_are_called():
     """The override's name is not that of a used setting: a group takes the value to its own place."""
     values = ["/runs/one/a.trec", "/runs/two/a.trec", "BAAI/bge-small-en-v1.5"]

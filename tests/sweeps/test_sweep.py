@@ -6,7 +6,6 @@ from itertools import product
 
 import pandas as pd
 import pytest
-from application import PROJECT
 from outcomes import SETTINGS, alpha_k, decided, grid, of_scores, outcome
 
 from ragsweep.core.style import shown_apart
@@ -305,19 +304,3 @@ def test_the_runs_of_one_sweep_keep_what_it_calls_them():
     assert ([run.name for run in kept.outcomes], kept.axes) == (["strategy=a", "strategy=b"], {"strategy": ["a", "b"]})
     others = side_by_side(runs, settings=SETTINGS, baseline=None, damaged={})
     assert others.axes == {"retriever": ["A", "B"]}
-
-
-@pytest.mark.parametrize(
-    ("name", "kinds", "shown"),
-    [
-        ("returns", ["WindowUnit", "PageUnit"], ["window", "page"]),
-        ("retriever", ["SparseRetriever", "FusedRetriever"], ["sparse", "FusedRetriever"]),  # of several options
-        ("returns", ["PageUnit", "theirs.PageUnit"], ["page", "theirs.PageUnit"]),
-        (str(PROJECT / "conf/returns"), ["PageUnit", "WindowUnit"], ["PageUnit", "WindowUnit"]),  # no group
-    ],
-)
-def test_runs_side_by_side_are_named_by_options_as_they_are_chosen(name, kinds, shown):
-    runs = [outcome(kind, 0.5, {}, **{name: kind}) for kind in kinds]
-    compared = side_by_side(runs, settings=SETTINGS, baseline=None, damaged={}).outcomes
-    assert [run.name for run in compared] == [f"{name}={value}" for value in shown]
-    assert [run.swept for run in compared] == [{name: value} for value in shown]

@@ -207,6 +207,8 @@ def test_a_notebook_shows_names_as_text_and_not_as_markup(result):
 # What is refused
 
 RANKED, JUDGED = {"q": ["a"]}, {"q": {"a": 1}}
+ROW_OF_Q = {"question": "q", "retrieved": ["a"], "relevant": {"a"}}
+ROW = "a dict with retrieved and relevant, and question in all rows or in none"
 
 
 @pytest.mark.parametrize(
@@ -252,13 +254,37 @@ def test_an_invalid_argument_is_named(settings, message):
             "qrels: nothing is relevant: found no grade above 0, expected some of at least 1 (relevance_level)",
         ),
         (RANKED, {"q": {"a": 1, "a ": 2}}, "qrels, query 'q', document 'a': found the grades 1 and 2, expected one"),
+        (RANKED, None, "qrels: found a NoneType, expected a dict, a pandas DataFrame or the path of a TREC file"),
+        ([["a"]], None, f"rankings, row 1: found a list, expected {ROW}"),
+        (
+            [ROW_OF_Q, ROW_OF_Q | {"relevance_scores": [1.0]}],
+            None,
+            f"rankings, row 2: found a dict with question, retrieved, relevant, relevance_scores, expected {ROW}",
+        ),
+        (
+            [ROW_OF_Q, {"retrieved": ["a"], "relevant": ["a"]}],
+            None,
+            f"rankings, row 2: found a dict with retrieved, relevant, expected {ROW}",
+        ),
+        ([ROW_OF_Q, ROW_OF_Q], None, "rankings, row 2: found the question 'q' twice, expected it once"),
+        (
+            [ROW_OF_Q | {"retrieved": {"a"}}],
+            None,
+            "rankings, query 'q': found a set, expected a list of document ids, best first, or a dict "
+            "{document id: score}",
+        ),
     ],
-    ids=range(6),
+    ids=range(12),
 )
 def test_empty_or_contradictory_input_is_refused(rankings, qrels, message):
     with pytest.raises(DatasetError) as error:
         ragsweep.evaluate(rankings, qrels)
     assert str(error.value) == message
+
+
+def test_judgments_beside_a_list_of_dicts_are_refused():
+    with pytest.raises(ConfigError, match=r"^qrels: expected none"):
+        ragsweep.evaluate([ROW_OF_Q], JUDGED)
 
 
 def test_a_single_query_has_no_interval():

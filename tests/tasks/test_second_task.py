@@ -168,7 +168,7 @@ def test_a_run_is_reproduced_with_the_same_numbers(sweep, shared_application):
     _, _, children = sweep
     run_id = children["divisors=2 sharpness=1"].info.run_id
     process = shared_application.script(
-        "reproduce", run_id, "--allow", "test_second_task", "--no-log", **ENVIRONMENT
+        "reproduce", run_id, "--allow", "test_second_task", **ENVIRONMENT
     )  # fmt: skip
     assert process.returncode == 0, process.stderr
     assert "identical: " in process.stdout

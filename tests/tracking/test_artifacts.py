@@ -97,7 +97,7 @@ def test_a_folder_that_the_user_names_is_allowed(application, dataset, tmp_path)
     assert len(per_query) == 5
     with pytest.raises(TrackingError, match=r"has its artifacts at .*; tracking.artifacts=FOLDER_OR_ADDRESS allows"):
         ragsweep.per_query(run.info.run_id, uri=application.uri)
-    refused = application.script_here("reproduce", run.info.run_id, "--no-log")
+    refused = application.script_here("reproduce", run.info.run_id)
     assert refused.returncode == 2
     assert "tracking.artifacts=FOLDER_OR_ADDRESS allows" in refused.stderr
 
@@ -119,7 +119,7 @@ def move(application, run, location):
 
 READERS = {
     "compare": lambda application, parent, run: application.script_here("compare", parent.info.run_id),
-    "reproduce": lambda application, parent, run: application.script_here("reproduce", run.info.run_id, "--no-log"),
+    "reproduce": lambda application, parent, run: application.script_here("reproduce", run.info.run_id),
     "explain": lambda application, parent, run: application.script_here("explain", run.info.run_id, "worms"),
 }
 

@@ -110,7 +110,7 @@ def test_a_run_of_another_schema_is_refused_in_a_line_that_names_both(copied_swe
     [parent], (run, _) = copied_sweep.parents(), copied_sweep.children()
     client = copied_sweep.client()
     client.set_tag(run.info.run_id, "schema", found) if found else client.delete_tag(run.info.run_id, "schema")
-    refused = copied_sweep.script_here("reproduce", run.info.run_id, "--no-log", *dataset[2:])
+    refused = copied_sweep.script_here("reproduce", run.info.run_id, *dataset[2:])
     assert refused.returncode == 2
     [line] = refused.stderr.splitlines()
     assert f"schema: found {found or 'none'}, expected 1" in line

@@ -103,9 +103,6 @@ def test_the_commands_of_a_report_run_as_printed(swept):
         done = swept.bash(commands[name].replace("RUN_ID", swept.children[0].info.run_id))
         assert done.returncode == 0, (commands[name], done.stderr)
     assert done.stdout.endswith("all identical\n")
-    again = latest(swept)
-    assert again.data.tags["reproduces"] in [run.info.run_id for run in swept.children]
-    assert numbers(again) in [numbers(run) for run in swept.children]
 
 
 @pytest.mark.parametrize("which", ["run", "sweep"])

@@ -119,11 +119,7 @@ def test_finished_runs_of_a_smaller_sweep_are_joined(copied_sweep, dataset, undi
     assert (len(ran), len(found)) == (2, 2)
     smaller, larger = copied_sweep.parents()
     assert (smaller.info.status, larger.info.status) == ("FINISHED", "FINISHED")
-    assert {run.info.run_name for run in copied_sweep.children()} == {
-        *("k=1 b=0.75", "k=2 b=0.75"),  # these were named without the setting that the smaller sweep did not sweep
-        *("b=0.3 k=1", "b=0.3 k=2"),
-    }
-    assert sorted(run.data.metrics["swept/retriever.b"] for run in copied_sweep.children()) == [0.3, 0.3, 0.75, 0.75]
+    assert {run.info.run_name for run in copied_sweep.children()} == {"k=1", "k=2", "b=0.3 k=1", "b=0.3 k=2"}
     report = copied_sweep.artifacts(larger) / "results/summary_statistics.csv"
     undisturbed, _ = undisturbed
     [whole] = undisturbed.parents()

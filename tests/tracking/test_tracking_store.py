@@ -49,7 +49,7 @@ def test_a_moved_folder_is_refused_until_its_old_place_is_a_link_to_it(copied_sw
     copied_sweep.home.rename(moved.home)
     [parent], (run, _) = moved.parents(), moved.children()
     sweep = ["-m", *dataset, "retriever=sparse", "k=1,2", "tracking.resume=true"]
-    commands = [("compare", parent.info.run_id), ("reproduce", run.info.run_id, "--no-log", *dataset[2:])]
+    commands = [("compare", parent.info.run_id), ("reproduce", run.info.run_id, *dataset[2:])]
     for process in (moved.run(*sweep), *(moved.script_here(*arguments) for arguments in commands)):
         assert process.returncode == 2, process.stderr
         [line] = said(process.stderr)

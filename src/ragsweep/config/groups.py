@@ -1,4 +1,4 @@
-"""Which groups there are, what their options make, and which of them a configuration sets without using them."""
+"""Which groups there are, and which of them a configuration sets without using them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from functools import cache
 from typing import Any
 
 from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-from yaml import YAMLError
 
 from ragsweep.config.annotations import nearest
-from ragsweep.config.walk import TARGET
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.plugins import check_groups
-from ragsweep.core.project import CONF, conf_folders, option_file, options_of
+from ragsweep.core.project import CONF, conf_folders
 
 OF_EVERY_RUN = ("task", "decision", "tracking", "hydra")  # groups that every run uses
 GLOBAL = ("experiment", "strategy")  # groups whose files set what lies outside them
@@ -64,34 +61,3 @@ def name_unused(unused: Collection[str], swept: Collection[str] = ()) -> None:
         if any(name.partition(".")[0] == group for name in swept):
             raise ConfigError(f"{group}: sweeping it changes nothing, as nothing that is measured uses {group}")
         print(f"{group}: no effect: nothing that is measured uses {group}", file=sys.stderr)
-
-
-@cache
-def option_of_class(group: str, kind: str, settings: frozenset[tuple[str, str]] = frozenset()) -> str:
-    """The option of a group that makes a component of this class; the class itself if not exactly one does.
-
-    Args:
-        group: The group; another name has no options.
-        kind: The name of the class, as `name_of` returns it.
-        settings: Those of the component, with their values as text: of several options, the one that has these counts.
-    """
-    if not group.isidentifier():  # a record may name any path
-        return kind
-    contents = {name: _content(group, name) for name in options_of(group)}
-    makes = {name: own for name, own in contents.items() if f".{own.get(TARGET)}".endswith(f".{kind}")}
-    if len(makes) > 1:
-        given = dict(settings)
-        plain = {
-            name: {key: str(value) for key, value in own.items() if key in given and "$" not in str(value)}
-            for name, own in makes.items()
-        }
-        makes = {name: own for name, own in plain.items() if own and own.items() <= given.items()}
-    return next(iter(makes)) if len(makes) == 1 else kind
-
-
-def _content(group: str, option: str) -> dict[str, Any]:
-    try:
-        content: Any = OmegaConf.to_container(OmegaConf.load(option_file(group, option) or ""))
-    except (OSError, ValueError, YAMLError, OmegaConfBaseException):  # Hydra says so where it is chosen
-        return {}
-    return content if isinstance(content, dict) else {}

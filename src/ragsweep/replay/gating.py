@@ -19,7 +19,6 @@ from ragsweep.replay.comparing import check_same_task
 from ragsweep.replay.trusted_record import TODAYS, composed_today
 from ragsweep.report.claims import unread_texts
 from ragsweep.report.evidence import less_judged_between, more_text
-from ragsweep.report.markup import markdown
 from ragsweep.report.sentences import Claim
 from ragsweep.report.value_words import queries_in_words
 from ragsweep.statistics import FEW_QUERIES, LEVEL, AgainstBaseline, Groups, against_baseline
@@ -108,21 +107,6 @@ class Gate:
     def sentences(self) -> list[str]:
         """The verdict and its numbers, line by line."""
         return [sentence for claim in self.claims() if (sentence := claim.sentence)]
-
-    def markdown(self) -> Iterator[str]:
-        """The verdict, a table of its numbers, and what else is said, for the summary of a pull request."""
-        verdict, *rest = self.sentences()
-        yield f"### {markdown(verdict)}"
-        if self.same_run:
-            return
-        found, title = self.found, self.sweep.title(self.metric)
-        yield ""
-        yield f"| | {markdown(title)} | run |\n|---|---:|---|"
-        for role, outcome in zip(("candidate", "baseline"), self.sweep.outcomes, strict=True):
-            yield f"| {role}: {markdown(outcome.name)} | {self._value(outcome):.4f} | {outcome.run_id} |"
-        yield f"| difference, 95 % interval | {found.difference:+.4f} [{found.low:+.4f}, {found.high:+.4f}] | |"
-        yield ""
-        yield from (f"- {markdown(each)}" for each in rest)
 
     def _value(self, outcome: Outcome) -> float:
         return float(_values(outcome, self.metric).mean())

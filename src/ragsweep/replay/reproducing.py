@@ -8,7 +8,6 @@ import shlex
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +17,21 @@ from omegaconf import DictConfig
 
 from ragsweep import tracking
 from ragsweep.core.parsing import from_json
-from ragsweep.core.project import command, project, sweep_id
+from ragsweep.core.project import project
 from ragsweep.core.terminal import aligned, one_line
 from ragsweep.experiment import Experiment
 from ragsweep.race import Race, Racer, measure_some
 from ragsweep.replay.recorded_experiment import recorded_experiment
 from ragsweep.replay.trusted_record import composed_today, has_setting, settings_in, trusted
 from ragsweep.store.code import digest_of_code
-from ragsweep.sweeps.decision_settings import decision_of
-from ragsweep.sweeps.race import RaceRecord, RaceSettings
+from ragsweep.sweeps.race import RaceSettings
 from ragsweep.tracking.address import VARIABLE, absolute
 
 SHOWN_DIFFERENCES = 20
 DECISION, LARGEST_DECISION_MB = "decision.json", 100  # of a sweep
 
 
-def reproduce(
-    run_id: str, overrides: Sequence[str], modules: Sequence[str], *, tolerance: float, log: bool, stored: bool
-) -> bool:
+def reproduce(run_id: str, overrides: Sequence[str], modules: Sequence[str], *, tolerance: float, stored: bool) -> bool:
     """Reproduce a run or all finished runs of a sweep, and print the result.
 
     Args:
@@ -43,14 +39,12 @@ def reproduce(
         overrides: `name=value`: the places of stores and data on this machine.
         modules: Modules outside ragsweep whose classes the record may name.
         tolerance: The largest difference that counts as equal.
-        log: Whether to record the new measurement as a run.
         stored: Whether to use embeddings, indexes and candidate lists of the store instead of computing them again.
 
     Returns:
         Whether all is identical.
     """
     today, settings = composed_today(overrides)
-    options = [*overrides, *(f"--allow={module}" for module in modules)]
     history = tracking.fetch(today.tracking, run_id)
     with chdir(project()), _empty_folder(today.store.path) as empty:  # paths in a record are relative to the project
         if not stored:  # the runs of a sweep still share one store
@@ -67,32 +61,23 @@ def reproduce(
             pairs.append((run, experiment))
         for line in dict.fromkeys(line for pair in pairs for line in differences_of_origin(*pair)):
             _say(line)
-        folder = project() / "outputs" / sweep_id() if log else None
-        if history.runs[0].run_id == run_id:
-            [(run, experiment)] = pairs
-            job = _job(run, experiment, folder, run_id, options) if folder else None
-            return _again(run, experiment, job, tolerance)
-        if history.status != "FINISHED":
+        if history.runs[0].run_id != run_id and history.status != "FINISHED":
             _say(f"the sweep is {history.status}: only those of its runs that finished are made again")
-        race, raced_alike = _raced_again(run_id, today, settings, modules, tolerance)
-        if folder:
-            sweep = _job(history, pairs[0][1], folder / "summary", run_id, options)
-            identical = _recorded_again(pairs, sweep, options, tolerance, race)
-        else:
-            alike = [_again(run, experiment, None, tolerance) for run, experiment in pairs]
-            identical = all(alike)
-        identical &= raced_alike
+        alike = [_again(run, experiment, tolerance) for run, experiment in pairs]
+        if history.runs[0].run_id == run_id:
+            return all(alike)
+        identical = _raced_again(run_id, today, settings, modules, tolerance) and all(alike)
         _say("all identical" if identical else "not all identical")
         return identical
 
 
 def _raced_again(
     run_id: str, today: DictConfig, settings: Mapping[str, Any], modules: Sequence[str], tolerance: float
-) -> tuple[RaceRecord | None, bool]:
-    """Hold the race of a sweep again, if it had one. Returns it, and whether the same configurations drop out."""
+) -> bool:
+    """Hold the race of a sweep again, if it had one. Returns whether the same configurations drop out."""
     record = from_json(tracking.fetch_text(today.tracking, run_id, DECISION, LARGEST_DECISION_MB) or "{}").get("race")
     if not record:
-        return None, True
+        return True
     racers, experiments = [], []
     for run in tracking.fetch_racers(today.tracking, run_id):
         own = {name: value for name, value in settings.items() if has_setting(settings_in(run.config), name)}
@@ -104,7 +89,7 @@ def _raced_again(
     was = {(racer["name"], racer["questions"]): racer["mean"] for racer in record["dropped"]}
     alike = made.keys() == was.keys() and all(_alike(was[racer], made[racer], tolerance) for racer in was)
     _say(f"race: {'identical' if alike else 'differs'}: {len(made)} of {len(racers)} configurations drop out")
-    return held, alike
+    return alike
 
 
 @contextmanager
@@ -117,74 +102,24 @@ def _empty_folder(store: str) -> Iterator[str]:
         yield folder
 
 
-def _recorded_again(
-    pairs: Sequence[tuple[tracking.StoredRun, Experiment]],
-    sweep: tracking.Job,
-    options: Sequence[str],
-    tolerance: float,
-    race: RaceRecord | None,
-) -> bool:
-    """Measure all runs of a sweep again and record them as a sweep. Returns whether all is identical."""
-    alike = []
-    with tracking.record(sweep, keep=True) as parent:
-        for number, (run, experiment) in enumerate(pairs):
-            job = _job(run, experiment, sweep.folder.parent / str(number), run.run_id, options)
-            job = replace(job, parent_run_id=parent.run_id, number=number)
-            alike.append(_again(run, experiment, job, tolerance))
-        decided = decision_of(pairs[0][1].config)
-        complete = tracking.finish(tracking.OpenSweep(sweep, parent, [], decided, race=race), failed=False)
-    return all(alike) and complete
-
-
-def _again(run: tracking.StoredRun, experiment: Experiment, job: tracking.Job | None, tolerance: float) -> bool:
-    """Measure a run again and print whether its values are those recorded. Records it if there is a job."""
-    made, complete = "", True
-    if job is None:
-        measurement = experiment.measure()
-    else:
-        with tracking.record(job) as new:
-            measurement = experiment.measure()
-            experiment.log(measurement, job, new)
-        made = f" (run {new.run_id})"
-        if new.trouble and not job.parent_run_id:
-            push = tracking.push_command(job.folder, job.tracking.uri, job.tracking.artifacts)
-            made, complete = f" (not in the tracking store: {push} uploads it)", False
-    by_type = (name.rpartition("/")[2] for name, _ in run.metrics if name.startswith("by_type/"))
-    metrics = tracking.metrics_of(measurement, next(by_type, experiment.decide_by))
+def _again(run: tracking.StoredRun, experiment: Experiment, tolerance: float) -> bool:
+    """Measure a run again, print whether its values are those recorded, and return that."""
+    measurement = experiment.measure()
+    metrics = tracking.metrics_of(measurement, next(iter(run.titles), experiment.decide_by))
     old, new_values = _values(run.metrics, run.per_query), _values(metrics, measurement.per_item)
     pairs = {name: (old.get(name), new_values.get(name)) for name in {**old, **new_values}}
     different = {name: pair for name, pair in pairs.items() if not _alike(*pair, tolerance)}
     if different:
-        _say(f"{run.name}: {len(different)} of {len(old)} values differ{made}")
+        _say(f"{run.name}: {len(different)} of {len(old)} values differ")
         print(_table(different))
     else:
-        _say(f"{run.name}: identical: {len(old)} values{made}")
-    return complete and not different
+        _say(f"{run.name}: identical: {len(old)} values")
+    return not different
 
 
 def _say(text: str) -> None:
     """Print one line. Text from a record may contain line breaks."""
     print(text.replace("\n", " "))
-
-
-def _job(
-    made: tracking.StoredRun, experiment: Experiment, folder: Path, reproduces: str, options: Sequence[str]
-) -> tracking.Job:
-    """The job that records a reproduced run or sweep, made with these options of the command."""
-    store = experiment.config.tracking.copy()
-    store.experiment = experiment.items.name
-    return tracking.Job(
-        name=made.name,
-        folder=folder,
-        overrides=[option for option in options if not option.startswith("--")],
-        command=command("reproduce", reproduces, *options, *tracking.store_overrides(store, options)),
-        swept=made.swept,
-        sweep_id=sweep_id(),
-        parent_run_id=None,
-        tracking=store,
-        digest=None if made.runs else experiment.digest,
-        reproduces=reproduces,
-    )
 
 
 def differences_of_origin(run: tracking.StoredRun, experiment: Experiment) -> Iterator[str]:

@@ -18,7 +18,15 @@ from ragsweep.core.terminal import counted, counted_of_all, printable
 from ragsweep.report.claims import evidence, headline
 from ragsweep.report.markup import code, markdown
 from ragsweep.report.report_charts import captions_of
-from ragsweep.report.report_tables import baseline_rows, cells, disputed, head_of_choice, pair_rows, type_rows
+from ragsweep.report.report_tables import (
+    baseline_rows,
+    cells,
+    disputed,
+    head_of_choice,
+    level_rows,
+    pair_rows,
+    type_rows,
+)
 from ragsweep.report.rows import Row, rows_of, table_of_rows
 from ragsweep.report.value_words import at, joined
 from ragsweep.statistics import affordable_resamples
@@ -130,6 +138,8 @@ def _content(decision: Decision, origin: Origin) -> dict[str, Any]:
         "pairs": pair_rows(decision),
         "against_baseline": baseline_rows(baselines[0]) if baselines else [],
         "types": type_rows(level),
+        "levels": level_rows(decision),
+        "choice": sweep.label(decision.named) if sweep.configurations > 1 else "",
         "at": at(sweep, decision.headline).strip(),
         "number": len(sweep.queries),
         "unanswered": [row for _, row in sweep.queries.iloc[decision.unanswered].iterrows()],

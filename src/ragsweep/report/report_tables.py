@@ -98,6 +98,26 @@ def pair_rows(decision: Decision) -> list[list[str]]:
     return [["first", "second", "only the first", "only the second", "p", "p (Holm)"], *rows]
 
 
+def level_rows(decision: Decision) -> list[list[tuple[str, bool]]]:
+    """A header, and a row per metric of a level (`token/f1`, `document/recall`) with its mean at each swept cutoff.
+
+    The means are those of the named configuration. With each text, whether it is the best of its row, unless all are
+    equal. Empty for one cutoff, or without levels.
+    """
+    sweep, alike = decision.sweep, decision.named.configuration
+    runs = sorted((run for run in sweep.outcomes if run.configuration == alike), key=lambda run: run.cutoff or 0)
+    names = [name for name in sweep.metrics if "/" in name]
+    if len(runs) < 2 or not names:
+        return []
+    rows = [[(text, False) for text in ("metric", *(f"{sweep.cutoff} = {run.cutoff:,}" for run in runs))]]
+    for name in names:
+        values = [sweep.statistic(run, name) for run in runs]
+        best = max(values, key=lambda value: sweep.sign(name) * value)
+        marked = [(number(sweep, name, value), value == best and len({*values}) > 1) for value in values]
+        rows.append([(sweep.title(name), False), *marked])
+    return rows
+
+
 def type_rows(sweep: Sweep) -> list[list[str]]:
     """A header, and a row per query type at one cutoff; empty if there are fewer than two types."""
     if (found := sweep.standings.by_type) is None:

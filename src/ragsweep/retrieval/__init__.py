@@ -8,6 +8,7 @@ from ragsweep.models.encoders.tokenizer import ModelTokenizer
 from ragsweep.models.encoders.word_llama import WordLlamaEncoder
 from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.models.language.smollm2 import SmolLM2Model
+from ragsweep.models.language.transformers_model import TransformersModel
 from ragsweep.retrieval.dense import DenseRetriever
 from ragsweep.retrieval.fused import FusedRetriever
 from ragsweep.retrieval.fusion import ReciprocalRankFusion, WeightedSum
@@ -102,6 +103,7 @@ __all__ = [
     "Store",
     "Thresholded",
     "Trace",
+    "TransformersModel",
     "WeightedSum",
     "WindowUnit",
     "WordLlamaEncoder",

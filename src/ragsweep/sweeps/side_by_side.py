@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ragsweep.config.groups import option_of_class
 from ragsweep.core.csv_files import TAKEN, setting_columns
 from ragsweep.statistics import STATISTICS
-from ragsweep.sweeps.configuration_names import as_number, as_text, short, short_names, told_apart
+from ragsweep.sweeps.configuration_names import as_number, as_text, short_names, told_apart
 from ragsweep.sweeps.decision_settings import DecisionSettings
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
@@ -58,7 +57,7 @@ def _by_differences(outcomes: Sequence[Outcome]) -> list[Outcome]:
     if len({tuple(outcome.settings.get(name) for name in telling) for outcome in outcomes}) == len(outcomes):
         differing = telling
     shortened = dict(zip(differing, short_names(differing), strict=True))
-    swept = [{name: _setting(name, run.settings) for name in differing if name in run.settings} for run in outcomes]
+    swept = [{name: _setting(run.settings[name]) for name in differing if name in run.settings} for run in outcomes]
     shown = {name: told_apart({own[name] for own in swept if name in own}) for name in differing}
     words = [[f"{shortened[name]}={shown[name][as_text(value)]}" for name, value in own.items()] for own in swept]
     return [
@@ -67,11 +66,9 @@ def _by_differences(outcomes: Sequence[Outcome]) -> list[Outcome]:
     ]
 
 
-def _setting(name: str, settings: Mapping[str, str]) -> float | int | str | None:
-    """The value of a setting as a configuration has it; of a component, the name of its option."""
-    text, path = settings[name], f"{name}."
-    own = frozenset((key.removeprefix(path), value) for key, value in settings.items() if key.startswith(path))
-    return None if text == "None" else as_number(option_of_class(short(name), text, own))
+def _setting(text: str) -> float | int | str | None:
+    """The value of a setting as a configuration has it; of a component, the name of its class."""
+    return None if text == "None" else as_number(text)
 
 
 def with_own_columns(outcomes: Sequence[Outcome]) -> list[Outcome]:

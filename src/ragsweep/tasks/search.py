@@ -47,6 +47,7 @@ def some_queries(items: Dataset, ids: Collection[str]) -> Dataset:
     return items.with_queries(np.flatnonzero([query.query_id in ids for query in items.queries]))
 
 
+FEW_RESAMPLES = 100  # the fewest of a setting
 STAGE_SETTINGS = ("ingest", "query", "reranker", "dynamic_k")  # settings of a task, besides its retriever
 
 

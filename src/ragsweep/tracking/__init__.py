@@ -6,7 +6,7 @@ from ragsweep.core import lazy_names
 
 if TYPE_CHECKING:
     from ragsweep.tracking.address import how_to_open, own_store, run_address, store_overrides
-    from ragsweep.tracking.decisions import LaterDecision, add_decision, record_decision
+    from ragsweep.tracking.decisions import LaterDecision, add_decision
     from ragsweep.tracking.finishing import OpenSweep, finish, push, push_command, say_what_waits
     from ragsweep.tracking.journal import Journal
     from ragsweep.tracking.names import params_of
@@ -44,7 +44,7 @@ __all__ += [
 ]
 __all__ += ["finished_here", "finished_with", "how_to_open", "list_traces", "metrics_of", "move_alias", "open_run"]
 __all__ += ["own_store", "store_overrides"]
-__all__ += ["params_of", "print_latest_sweep", "push", "push_command", "record", "record_decision", "register"]
+__all__ += ["params_of", "print_latest_sweep", "push", "push_command", "record", "register"]
 __all__ += ["registered", "requirements", "run_address", "say_what_waits", "version_of_run", "write_environment"]
 
 __getattr__, __dir__ = lazy_names(__name__)

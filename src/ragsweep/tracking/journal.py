@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -23,18 +22,15 @@ from pydantic import AfterValidator, ConfigDict, FailFast, Field
 from ragsweep.core.errors import RefusedError, TrackingError, first_line
 from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError, read_text
-from ragsweep.core.terminal import shortened
 from ragsweep.tasks.task import Items
 from ragsweep.tracking.address import check_address
 from ragsweep.tracking.client import reason
 from ragsweep.tracking.names import RUN_ID, params_of, tagged, tags_of
-from ragsweep.tracking.tracked_job import HEADLINE, dataset_input, is_measured
+from ragsweep.tracking.tracked_job import dataset_input, is_measured
 from ragsweep.tracking.tracking_store import UNREACHABLE, is_refusal, open_store
 
 FILE = "tracking.json"
 NOTE = "mlflow.note.content"
-OURS = "mlflow.ragsweep.description"  # tag of an experiment: when its decision was made, and NOTE as we wrote it
-LONGEST_DESCRIPTION = 600  # characters of a headline
 KEY = "key"  # tag: identifies a run, also before the tracking store has given it an id
 METRICS_A_BATCH = 800  # MLflow accepts 1000 metrics, params and tags together
 PARAMS_A_BATCH = 100
@@ -266,25 +262,6 @@ def upload(journal: Journal, folder: Path) -> None:
     client.set_terminated(run.info.run_id, journal.status, journal.ended)
     journal.uploaded = True
     journal.write(folder)
-    if (headline := journal.tags.get(HEADLINE)) and journal.ended:
-        describe(client, run.info.experiment_id, headline, journal.name, journal.ended)
-
-
-def describe(client: MlflowClient, experiment_id: str, headline: str, name: str, decided: int) -> None:
-    """Make the decision of a run an experiment's description, unless that has a later one or the words of a user.
-
-    MLflow shows it as Markdown on the experiment's page, and as plain text in the list of experiments.
-    """
-    from ragsweep.report.markup import plain  # a job needs no report
-
-    date = f"{datetime.fromtimestamp(decided / 1000):%Y-%m-%d %H:%M}"
-    note = plain(f'{shortened(headline, LONGEST_DESCRIPTION)} See "{name}" under "Model training" ({date}).')
-    with suppress(*UNREACHABLE):  # the decision is in the run, too
-        tags = client.get_experiment(experiment_id).tags
-        latest, _, ours = tags.get(OURS, "").partition(": ")
-        if tags.get(NOTE, "") in ("", ours) and latest <= date:
-            client.set_experiment_tag(experiment_id, NOTE, note)
-            client.set_experiment_tag(experiment_id, OURS, f"{date}: {note}")
 
 
 def _run_of(client: MlflowClient, journal: Journal) -> Run:

@@ -19,7 +19,7 @@ from ragsweep.core.terminal import end_if_signalled, of_signal
 from ragsweep.tracking.address import absolute
 from ragsweep.tracking.client import absolute_artifacts, reason
 from ragsweep.tracking.journal import KEY, LAST, OPEN, Journal, create_run, note_uploaded, refused
-from ragsweep.tracking.names import LONGEST_MLFLOW_NAME, json_tag, swept_metrics, tagged, tags_of
+from ragsweep.tracking.names import LONGEST_MLFLOW_NAME, json_tag, tagged, tags_of
 from ragsweep.tracking.process import described, has_ended, is_gone
 from ragsweep.tracking.tracked_job import (
     DIGEST,
@@ -212,10 +212,6 @@ def finished_before(job: Job) -> Mapping[str, float] | None:
         if run in others:
             joined = {"run_id": run.info.run_id, "name": job.name, "swept": job.swept}
             client.set_tag(job.parent_run_id, f"{JOINED}{job.number}", json_tag(joined))
-            client.update_run(run.info.run_id, name=_with_settings(run.info.run_name, job.name))
-            # They are as old as the run: a second time adds nothing.
-            for (name, step), value in swept_metrics(job.swept).items():
-                client.log_metric(run.info.run_id, name, value, run.info.start_time, step)
         metrics: Mapping[str, float] = run.data.metrics
         return metrics
     return None
@@ -235,14 +231,6 @@ def _finished(client: MlflowClient, digest: str, experiment_id: str, race: str |
     of_schema = f"{tagged(DIGEST, digest)} AND {tagged(SCHEMA, RUN_SCHEMA)}"
     finished = search(client, f"{of_schema} AND attributes.status = 'FINISHED'", [experiment_id])
     return [run for run in finished if (run.data.tags.get(RACE) == race if race else is_measured(run))]
-
-
-def _with_settings(name: str, in_sweep: str) -> str:
-    """The name of a reused run with the settings of this sweep that it lacks. One by a user stays as it is."""
-    own = [] if name == "defaults" else name.split()
-    more = [word for word in in_sweep.split() if word not in own]
-    whole = shortened_with_digest(" ".join([*own, *more]), LONGEST_MLFLOW_NAME)
-    return whole if all("=" in word for word in own) else name
 
 
 def end_failed(opened: Journal, error: BaseException) -> None:

@@ -25,7 +25,7 @@ from ragsweep.sweeps import Outcome
 from ragsweep.tasks.facts import read_facts
 from ragsweep.tasks.measurement_files import RESAMPLED
 from ragsweep.tracking.names import NOT_COLUMNS, STEPPED
-from ragsweep.tracking.tracked_job import RUN_SCHEMA, SCHEMA, SWEPT
+from ragsweep.tracking.tracked_job import MEASURED, RUN_SCHEMA, SCHEMA, SWEPT
 
 PER_QUERY, FACTS, RESAMPLED_FILE = "results/per_query.csv", "results/evaluation.json", f"results/{RESAMPLED}"
 LARGEST_SETTINGS_MB = 10  # of a run's configuration or its list of packages
@@ -98,6 +98,11 @@ class StoredRun:
     def config(self) -> str:
         """Its `config/config.yaml`."""
         return self._text("config/config.yaml")
+
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        """The titles of its metrics by name; the first is the one that decides."""
+        return from_record(dict[str, str], self.tags.get(MEASURED, "{}"))
 
     @cached_property
     def requirements(self) -> Sequence[str]:

@@ -22,6 +22,7 @@ from ragsweep.tracking.recorded_environment import git_commit, is_dirty, untrack
 
 LONGEST_COMMAND = 5000  # characters of a tag
 
+F1 = "f1"  # is also logged by query type, beside the metric that decides; a file has all of them
 DIGEST_LENGTH = 36  # the longest of a dataset that MLflow accepts
 DIGEST = "config.digest"  # tag: digest of everything that decides a run's results
 NUMBER = "sweep.job"  # tag: the number of a run within its sweep
@@ -59,7 +60,6 @@ class Job:
         total: How many jobs the sweep has; None if only its sweeper knows.
         digest: Digest of everything that decides the results; None if not known yet.
         may_resume: Whether to look for an earlier run of this job.
-        reproduces: The run that this one reproduces.
         measured: The metrics. The first is the one that decides.
         race: That it dropped out of a race, and after how many questions; None if it did not.
     """
@@ -76,7 +76,6 @@ class Job:
     total: int | None = None
     digest: str | None = None
     may_resume: bool = False
-    reproduces: str | None = None
     measured: Sequence[Metric] = ()
     race: str | None = None
 
@@ -101,7 +100,7 @@ class Job:
         if self.measured:
             tags[MEASURED] = json_tag({metric.name: metric.title for metric in self.measured})
             tags |= {} if self.measured[0].higher_is_better else {LOWER_IS_BETTER: "true"}
-        optional = {DIGEST: self.digest, NUMBER: self.number, PARENT: self.parent_run_id, "reproduces": self.reproduces}
+        optional = {DIGEST: self.digest, NUMBER: self.number, PARENT: self.parent_run_id}
         optional[RACE] = self.race
         return tags | {name: str(value) for name, value in optional.items() if value is not None}
 
@@ -141,6 +140,8 @@ def _scalars(measurement: Measurement, decide_by: str) -> Iterator[tuple[str, fl
         yield f"ci/{score.metric.name}_low", score.low
         yield f"ci/{score.metric.name}_high", score.high
     kinds = measurement.items["query_type"].to_numpy(dtype=object)
-    for kind, name in type_names(sorted(measurement.items["query_type"].dropna().unique()), decide_by).items():
-        if (per_item := scores[0].per_item) is not None:
-            yield f"by_type/{name}/{decide_by}", float(np.mean(per_item[kinds == kind]))
+    types = sorted(measurement.items["query_type"].dropna().unique())
+    means = [score for score in scores if score.per_item is not None and score.metric.name in (decide_by, F1)]
+    for metric, per_item in ((score.metric.name, np.asarray(score.per_item)) for score in means):
+        for kind, name in type_names(types, metric).items():
+            yield f"by_type/{name}/{metric}", float(np.mean(per_item[kinds == kind]))

@@ -21,12 +21,11 @@ from jinja2 import Template
 from mlflow import MlflowClient
 
 from ragsweep.core.errors import TrackingError, first_line
-from ragsweep.core.json_records import from_record
 from ragsweep.tracking.client import version_of
 from ragsweep.tracking.decisions import DECISION
 from ragsweep.tracking.names import tagged
 from ragsweep.tracking.stored_run import StoredRun
-from ragsweep.tracking.tracked_job import DECIDED, LOWER_IS_BETTER, MEASURED, PARENT
+from ragsweep.tracking.tracked_job import DECIDED, LOWER_IS_BETTER, PARENT
 from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store
 
 KNOWN_MLFLOW = "3.17."  # tests/browser looks at its page
@@ -106,7 +105,7 @@ def print_latest_sweep(uri: str, ui: str) -> None:
 
 def _state(condition: str, runs: Sequence[StoredRun], cutoff: tuple[str, int] | None) -> str:
     """The state of the page: columns and charts of the decision, the settings that differ, and the metrics."""
-    titles = from_record(dict[str, str], runs[0].tags.get(MEASURED, "{}"))  # the first is what decides
+    titles = runs[0].titles
     metrics = sorted({name for run in runs for name in run.values})
     at_k = [name.removeprefix("at_k/") for name in metrics if name.startswith("at_k/")]
     costs = [name for name in metrics if name.startswith(COSTS)]

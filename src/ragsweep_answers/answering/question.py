@@ -103,6 +103,11 @@ class Answerer(Component, ABC):
         return False
 
     @property
+    def system(self) -> str:
+        """Name of the system that gave the answers, where they exist already; empty for one that is asked."""
+        return ""
+
+    @property
     def has_confidence(self) -> bool:
         """Whether it states confidences or probabilities."""
         return True

@@ -69,6 +69,11 @@ class RecordedAnswerer(Answerer):
         return True
 
     @property
+    def system(self) -> str:
+        """The name that was given, or that of the file."""
+        return str(self.name)
+
+    @property
     def without_effect(self) -> tuple[str, ...]:
         """The path: the fingerprint stands for the content."""
         return ("path",)

@@ -26,7 +26,16 @@ from ragsweep.tasks.ranking.coverage import say_left_out, unanswerable
 from ragsweep.tasks.ranking.nothing_found import check_found
 from ragsweep.tasks.ranking.ranking_explanation import find
 from ragsweep.tasks.ranking.unread_texts import unread_texts
-from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_ingest, groups_of, in_stages, search_of, some_queries
+from ragsweep.tasks.search import (
+    FEW_RESAMPLES,
+    STAGE_SETTINGS,
+    Retrieval,
+    check_ingest,
+    groups_of,
+    in_stages,
+    search_of,
+    some_queries,
+)
 from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record, Task
 from ragsweep_answers.answering import Answer, Answerer, Question, answer, ask_apart
 from ragsweep_answers.measuring import answer_charts as charts
@@ -169,8 +178,8 @@ class AnswersTask(Task):
         return groups_of(with_answer(items)[0].queries)
 
     def measure_some(self, items: Dataset, ids: Collection[str]) -> Measurement:
-        """Measure these cases alone, without controls."""
-        alone = replace(self, evaluation=replace(self.evaluation, controls=()))
+        """Measure these cases alone, without controls, and with few resamples, as nobody reads their intervals."""
+        alone = replace(self, evaluation=replace(self.evaluation, controls=(), resamples=FEW_RESAMPLES))
         return alone.measure(some_queries(items, ids))
 
     def measure(self, items: Dataset) -> Measurement:
@@ -299,5 +308,6 @@ class AnswersTask(Task):
 
     @property
     def _method(self) -> Method:
-        own = Method() if self._recorded else self.retriever.method
-        return replace(own, name="", stands_for={}, chosen_by=("answerer", "reasoning"), vary="")
+        if self._recorded:
+            return Method(self.answerer.system, chosen_by=("answerer", "answerer.path", "answerer.name"))
+        return replace(self.retriever.method, name="", stands_for={}, chosen_by=("answerer", "reasoning"), vary="")

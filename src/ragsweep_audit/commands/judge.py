@@ -3,9 +3,6 @@
 ragsweep judge retriever.alpha=0,0.3,0.5,0.7,1 k=10 dataset=pdf dataset.documents=manuals dataset.queries=questions.json
 ragsweep judge SWEEP_ID                          # what nobody judged yet of a sweep that has been run
 ragsweep judge SWEEP_ID --page                   # judge on a page in the browser
-ragsweep judge SWEEP_ID --table judging.csv      # write the next 100 questions into a table to hand out
-ragsweep judge SWEEP_ID --apply judging.csv      # take it back, filled in
-ragsweep judge SWEEP_ID --strategy pooling       # all that nobody judged, the highest ranks first; decides nothing
 ragsweep judge SWEEP_ID --margin 0.02            # stop once the leader loses less than that to the best
 ragsweep judge SWEEP_ID --from dataset           # a simulation: hide the judgments, and look each answer up
 ragsweep judge SWEEP_ID --guess language_model=openai language_model.model=NAME   # asks first what a model guesses
@@ -31,8 +28,6 @@ from ragsweep.app.commands import add_allow, check_ids, parser_of
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import FAILED
 
-JOURNALS = {"race": "judged.jsonl", "pooling": "pooled.jsonl"}  # by the strategy
-
 
 def main() -> int:
     """Judge until it is decided."""
@@ -44,16 +39,12 @@ def main() -> int:
         raise ConfigError(f"found {len(ids)} ids, expected that of one sweep")
     is_simulated = options["source"] is not None
     options["judge"] = options["judge"] or ("file" if is_simulated else getpass.getuser())
-    options["journal"] = options["journal"] or Path(
-        "simulated.jsonl" if is_simulated else JOURNALS[options["strategy"]]
-    )
+    options["journal"] = options["journal"] or Path("simulated.jsonl" if is_simulated else "judged.jsonl")
     port = options.pop("port")
     if not options.pop("page"):
         if port:
             raise ConfigError("--port: is that of a page; expected --page with it")
         port = None
-    elif options["table"]:
-        raise ConfigError("--page: asks in the browser; expected no --table with it")
     from ragsweep_audit.judging.deciding_by_judgments import judge_until_decided, verify_alone
     from ragsweep_audit.judging.judge_request import JudgeRequest
 
@@ -67,14 +58,12 @@ def _parser() -> ArgumentParser:
     parser = parser_of("judge", __doc__)
     option = parser.add_argument
     option("arguments", nargs="*", metavar="name=value", help="settings as of ragsweep run -m, or a sweep's id")
-    strategies = "race: what can change the decision (default); pooling: all that nobody judged, highest ranks first"
-    option("--strategy", choices=[*JOURNALS], default="race", help=strategies)
     option("--metric", choices=("dcg", "precision"), default="dcg", help="what decides (default dcg)")
     option("--margin", type=float, default=0.0, help="how much worse than the best is good enough")
     option("--level", type=float, default=0.05, help="probability of an error (default 0.05)")
     option("--grades", type=int, default=1, metavar="HIGHEST", help="the highest grade (default 1)")
     option("--budget", type=int, metavar="N", help="stop after so many judgments")
-    option("--journal", type=Path, metavar="FILE", help="the file of answers (default judged.jsonl, or pooled.jsonl)")
+    option("--journal", type=Path, metavar="FILE", help="the file of answers (default judged.jsonl)")
     source = "judgments in TREC format that stand for a judge, or 'dataset'"
     option("--from", dest="source", metavar="FILE", help=source)
     option("--guess", action="store_true", help="language_model guesses first, which only steers what is asked")
@@ -82,9 +71,6 @@ def _parser() -> ArgumentParser:
     option("--guess-tokens", type=int, default=32, metavar="N", help=tokens)
     option("--page", action="store_true", help="ask on a page in the browser, for this machine only")
     option("--port", type=int, default=0, help="of the page (default: a free one)")
-    option("--table", type=Path, metavar="FILE", help="write the next questions into a table to hand out")
-    option("--rows", type=int, default=100, metavar="N", help="of such a table (default 100)")
-    option("--apply", type=Path, metavar="FILE", help="take a table back that was filled in")
     option("--verify", action="store_true", help="ask nothing: run the race again from the journal")
     option("--judge", metavar="NAME", help="who judges (default: your login)")
     option("--seed", type=int, default=42, help="of the draws (default 42)")

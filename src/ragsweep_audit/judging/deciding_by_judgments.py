@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from ragsweep import tracking
-from ragsweep.app.commands import composed
-from ragsweep.app.sweep import jobs_of
 from ragsweep.core.errors import ConfigError, DatasetError, RagsweepError, first_line
-from ragsweep.core.project import command, sweep_id
 from ragsweep.core.terminal import counted
 from ragsweep.datasets import Dataset, Judgment
 from ragsweep.datasets.model.dataset import Qrels
@@ -26,17 +21,14 @@ from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
 from ragsweep_audit.judging.configurations import of_overrides, of_sweep
 from ragsweep_audit.judging.guessed_judgments import about_model, model_of, with_guesses
 from ragsweep_audit.judging.journal import Journal
-from ragsweep_audit.judging.journal_head import LARGEST_HEAD_MB, JournalHead
+from ragsweep_audit.judging.journal_head import JournalHead
 from ragsweep_audit.judging.judge_request import JudgeRequest
 from ragsweep_audit.judging.judges import QUIT, UNDO, FileJudge, Judge, TerminalJudge
-from ragsweep_audit.judging.judging_table import hand_out, take_back
 from ragsweep_audit.judging.page_judge import PageJudge
 from ragsweep_audit.judging.pool import Pool, Ranked
-from ragsweep_audit.judging.race import RACE
 from ragsweep_audit.judging.state import as_record, decision, is_decided, state_line, verdicts
 
 NAME = "judged"  # of the decision's tags and artifacts, and of its part of a sweep's decision.json
-JOURNAL = f"{NAME}/{NAME}.jsonl"  # among the artifacts
 SAME_K = "They are compared at the same k, {0}, at which larger passages return more text."
 CHOSEN_PAIRS = (
     "It has what was asked to choose, not all that is relevant: a sweep on it measures too low; decide by the above."
@@ -52,13 +44,11 @@ def judge_until_decided(request: JudgeRequest) -> bool:
         k, configurations = of_sweep(request.sweep_id, settings, request.allow)
     else:
         k, configurations = of_overrides(request.overrides)
-    if request.verify and not request.journal.is_file() and request.sweep_id:
-        return _verify_recorded(request)
     ranked = [*configurations]
     judge = _judge(request, ranked[0].items)
     hidden = map(_hidden, ranked) if request.source is not None else ranked
     pool = _guessed(Pool.of(hidden, request.metric, k, request.grades), request)
-    about = (request.margin, request.level, request.seed, request.grades, request.judge, request.strategy)
+    about = (request.margin, request.level, request.seed, request.grades, request.judge)
     with closing(Journal(request.journal, pool, *about, only_read=request.verify)) as journal:
         return _judged_until_decided(request, journal, judge, ranked, k)
 
@@ -72,38 +62,25 @@ def _judged_until_decided(
     if unit != "passage" and len({configuration.items.digest_of_passages for configuration in ranked}) > 1:
         print(CHUNKS_BY_PAGES.format(unit), SAME_K.format(k))
     left = f"{journal.race.differing:,} of {len(pool.pairs):,} pairs of a query and a {unit}"
-    matter = "can change the decision" if request.strategy == RACE else "are not judged"
-    print(f"{counted(len(pool.labels), 'configuration')}; {left} {matter}.")
-    if request.apply:
-        print(take_back(journal, request.apply))
+    print(f"{counted(len(pool.labels), 'configuration')}; {left} can change the decision.")
     if journal.grades:
         print(f"{request.journal}: {counted(len(journal.grades), 'judgment')} so far.")
-    if request.table:
-        print(hand_out(journal, request.table, request.rows))
-    if handed_out := journal.handed_out:
-        files = ", ".join(sorted({table.rpartition(" ")[0] for table in handed_out}))
-        print(f"{counted(len(handed_out), 'question')} in {files}: later judgments count once these are taken back.")
     try:
-        _ask(journal, judge, request.budget if request.asks else 0)
+        _ask(journal, judge, 0 if request.verify else request.budget)
     except KeyboardInterrupt:
         journal = replace(journal, only_read=True)  # read anew, as a line may be half taken in
         print(f"\n{counted(len(journal.grades), 'judgment')} kept in {request.journal}: the same command goes on.")
-        print(
-            *decision(journal),
-            *([_kept(journal, request, run_ids)] if request.strategy == RACE else []),
-            sep="\n",
-            flush=True,
-        )
+        print(*decision(journal), _kept(journal, request, run_ids), sep="\n", flush=True)
         raise
     sentences = [*decision(journal), f"Judgments: {request.journal}"]
     print(*sentences, sep="\n", flush=True)
     judge.end(sentences)
-    if request.strategy == RACE and not request.verify:
+    if not request.verify:
         print(_kept(journal, request, run_ids))
     if request.out is not None:
         _write(_judgments(journal), request.out)
         written = f"Written: {request.out}; use it by dataset.qrels={request.out}"
-        print(written, *([CHOSEN_PAIRS] if request.strategy == RACE else []), sep="\n")
+        print(written, CHOSEN_PAIRS, sep="\n")
     return is_decided(journal)
 
 
@@ -119,6 +96,8 @@ def _kept(journal: Journal, request: JudgeRequest, run_ids: Sequence[str]) -> st
         raise ConfigError(f"{file}: cannot be written ({error.strerror})") from error
     if request.source is not None:
         return f"Decision: {file}; a simulation is not recorded in MLflow"
+    if not request.sweep_id:
+        return f"Decision: {file}; of a sweep that has been run, it stands in MLflow, too: ragsweep judge SWEEP_ID"
     if not journal.grades and not is_decided(journal):
         return f"Decision: {file}; in MLflow once something is judged"
     try:
@@ -126,47 +105,27 @@ def _kept(journal: Journal, request: JudgeRequest, run_ids: Sequence[str]) -> st
     except RagsweepError as error:
         why = f"not recorded in MLflow ({first_line(error)})"
         return f"Decision: {file}; {why}: the same command records it once that works"
-    beside = ", beside what the sweep itself decided" if request.sweep_id else ""
-    return f"Decision: {file}, and in MLflow{beside}: {address}"
+    return f"Decision: {file}, and in MLflow, beside what the sweep itself decided: {address}"
 
 
 def _record(journal: Journal, request: JudgeRequest, run_ids: Sequence[str]) -> str:
     """Record the decision in MLflow, and return its address there."""
     record = as_record(journal)
-    decided, said = is_decided(journal), record["headline"]
     later = tracking.LaterDecision(
         name=NAME,
-        sentences=said,
-        is_decided=decided,
+        sentences=record["headline"],
         record=record,
         tags={
-            "decided": str(decided).lower(),
+            "decided": str(is_decided(journal)).lower(),
             "configuration": record["choice"] or "",
             "by": f"{record['metric']}@{record['at']}",
             "level": f"{record['level']:g}",
         },
         numbers={f"{NAME}/judgments": float(record["judgments"])},
-        runs=dict(zip(run_ids, verdicts(journal), strict=bool(run_ids))),
+        runs=dict(zip(run_ids, verdicts(journal), strict=True)),
         journal=journal.path,
     )
-    if request.sweep_id:
-        return tracking.add_decision(composed_today(request.overrides)[0].tracking, request.sweep_id, later)
-    parsed = OverridesParser.create().parse_overrides(list(request.overrides))
-    swept = [override.key_or_group.rpartition(".")[2] for override in parsed if override.is_sweep_override()]
-    name = f"{NAME} {' x '.join(swept)}" + (f": {record['choice']}" if decided else "")
-    store = composed(jobs_of(parsed)[0]).tracking
-    with tempfile.TemporaryDirectory() as folder:
-        job = tracking.Job(
-            name=name,
-            folder=Path(folder),
-            overrides=request.overrides,
-            command=command("judge", *request.overrides, *tracking.store_overrides(store, request.overrides)),
-            swept={},
-            sweep_id=sweep_id(),
-            parent_run_id=None,
-            tracking=store,
-        )
-        return tracking.record_decision(job, later, journal.key)
+    return tracking.add_decision(composed_today(request.overrides)[0].tracking, request.sweep_id, later)
 
 
 def _guessed(pool: Pool, request: JudgeRequest) -> Pool:
@@ -187,19 +146,15 @@ def _judge(request: JudgeRequest, items: Dataset) -> Judge:
     """Who judges."""
     if request.source is not None:
         return FileJudge(_grades(request.source, items), request.grades)
-    if request.port is None or not request.asks:
+    if request.port is None or request.verify:
         return TerminalJudge(request.grades)
     page = PageJudge(request.grades, request.port)
     print(f"Judge at {page.address} (Ctrl-C stops; what is judged is kept)", flush=True)
     return page
 
 
-def verify_alone(path: Path, name: str = "") -> bool:
+def verify_alone(path: Path) -> bool:
     """Run a race again from its journal alone, print what it decides, and return whether it is decided.
-
-    Args:
-        path: The journal.
-        name: What the journal is called in the output; its path unless given.
 
     Raises:
         ConfigError: It is not a journal, or it was changed.
@@ -207,23 +162,10 @@ def verify_alone(path: Path, name: str = "") -> bool:
     head = JournalHead.read(path)
     if head is None:
         raise ConfigError(f"{path}: is no journal of judgments")
-    journal = Journal(
-        path, head.as_pool(path), head.margin, head.level, head.seed, head.highest, "", head.strategy, only_read=True
-    )
-    print(*decision(journal), f"Judgments: {name or path}", sep="\n")
+    about = (head.margin, head.level, head.seed, head.highest, "")
+    journal = Journal(path, head.as_pool(path), *about, only_read=True)
+    print(*decision(journal), f"Judgments: {path}", sep="\n")
     return is_decided(journal)
-
-
-def _verify_recorded(request: JudgeRequest) -> bool:
-    """Verify the journal that MLflow keeps of a sweep, where there is none on this machine."""
-    today = composed_today(request.overrides)[0].tracking
-    text = tracking.fetch_text(today, request.sweep_id, JOURNAL, LARGEST_HEAD_MB)
-    if text is None:
-        raise ConfigError(f"--verify: neither {request.journal} nor the sweep in MLflow has a journal of judgments")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "journal.jsonl"
-        path.write_text(text, encoding="utf-8")
-        return verify_alone(path, f"{JOURNAL} of the sweep in MLflow")
 
 
 def _ask(journal: Journal, judge: Judge, budget: int | None) -> None:

@@ -2,7 +2,7 @@
 
 Each line is a JSON object: first what may be judged and by what it is decided, then each draw, before it is shown, and
 each answer. One process writes, a line at a time, so that a killed process loses at most the answer that was being
-typed. Answers are taken in in the order of the draws. What is taken back is cut off.
+typed. What is taken back is cut off.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ from ragsweep.core.parsing import MB, MalformedError, from_json
 from ragsweep_audit.judging.journal_head import LARGEST_HEAD_MB, SCHEMA, JournalHead, recorded
 from ragsweep_audit.judging.pool import Asked, Pair, Pool
 from ragsweep_audit.judging.proposal import Draw
-from ragsweep_audit.judging.race import RACE, STRATEGIES, Race
+from ragsweep_audit.judging.race import Race
 
 ASKED_AGAIN = 0.05  # of the judgments: how many are asked for twice
 LONGEST_LINE = 10_000  # bytes, after the first one
@@ -45,7 +45,6 @@ class Journal:
         seed: As of `Race`.
         highest: The highest grade.
         judge: Who judges.
-        strategy: What decides which pair is next.
         only_read: Whether nothing is asked, so that the file must exist and is not written.
         race: What is known.
         asked_pairs: What was asked, by the number of the draw.
@@ -61,7 +60,6 @@ class Journal:
     seed: int
     highest: int
     judge: str
-    strategy: str = RACE
     only_read: bool = False
     race: Race = field(init=False)
     asked_pairs: dict[int, Pair] = field(init=False)
@@ -99,7 +97,7 @@ class Journal:
     def _open(self) -> None:
         """Take in what the file has, or begin it."""
         head = JournalHead.read(self.path)
-        about = {"strategy": self.strategy, "metric": self.pool.metric, "k": self.pool.k, "margin": self.margin}
+        about = {"strategy": "race", "metric": self.pool.metric, "k": self.pool.k, "margin": self.margin}
         about |= {"level": self.level, "seed": self.seed, "highest": self.highest, "pool": self.pool.digest}
         if head is not None:
             self.key = head.key
@@ -112,11 +110,10 @@ class Journal:
 
     def _start(self) -> None:
         about = self.margin, self.level, self.seed, self.pool.query_of_pairs, self.pool.queries, self.pool.guessed
-        self.race = STRATEGIES[self.strategy](self.pool.weights, self.pool.judged, *about)
+        self.race = Race(self.pool.weights, self.pool.judged, *about)
         self.grades, self.again, self.asked_pairs = {}, {}, {}
         self.dropped = dict.fromkeys(self.race.drop_out(), 0)  # by what was judged before
-        self._draws: dict[int, Draw] = {}  # those that are not taken in yet
-        self._tables: dict[int, str] = {}  # by the number of a draw without an answer; empty if it is in none
+        self._open_draw: Draw | None = None  # the last one, until it is answered
         self._lines: list[Mapping[str, Any]] = []  # of the file, but for what the first one says
         self._ends: list[int] = []  # where each of them ends, in bytes
 
@@ -132,31 +129,15 @@ class Journal:
 
     def ask(self) -> Asked | None:
         """The next question, written down before it is returned; None if nothing is left that could matter."""
-        if free := self._free(""):
-            return Asked(free[0], self.asked_pairs[free[0]], again=False)
-        if len(self.again) < int(ASKED_AGAIN * len(self.grades)):
+        if self._open_draw is None and len(self.again) < int(ASKED_AGAIN * len(self.grades)):
             rest = [number for number in self.grades if number not in self.again]
             number = rest[(len(self.again) * 7919) % len(rest)]
             return Asked(number, self.asked_pairs[number], again=True)
-        following = self._next("")
-        return None if following is None else Asked(following, self.asked_pairs[following], again=False)
-
-    def hand_out(self, name: str, rows: int) -> list[Asked]:
-        """The next questions, which nobody else is asked until the table of this name is taken back."""
-        numbers = self._free("", name)[:rows]
-        self._hold(numbers, name)
-        while len(numbers) < rows and (number := self._next(name)) is not None:
-            numbers.append(number)
-        return [Asked(number, self.asked_pairs[number], again=False) for number in numbers]
-
-    def release(self, numbers: Sequence[int]) -> None:
-        """Let questions that were handed out be asked, unless they were answered."""
-        self._hold([number for number in numbers if number in self._tables], "")
-
-    @property
-    def handed_out(self) -> list[str]:
-        """The table of each question that was handed out and neither answered nor released."""
-        return [table for table in self._tables.values() if table]
+        if self._open_draw is None:
+            if (drawn := self._drawn()) is None:
+                return None
+            self._add({"event": "draw", **drawn, **self._signed}, drawn)
+        return Asked(self.race.drawn, self.asked_pairs[self.race.drawn], again=False)
 
     def answer(self, asked: Asked, grade: int | None) -> list[int]:
         """Write a judgment down, take it in, and return the configurations that drop out."""
@@ -166,41 +147,22 @@ class Journal:
         return [configuration for configuration in self.dropped if configuration not in before]
 
     def undo(self) -> bool:
-        """Take this judge's last judgment back, so that it is asked again; False if a table goes on from it."""
+        """Take this judge's last judgment back, so that it is asked again; False if there is none."""
         last = max((at for at, line in enumerate(self._lines) if line.get("event") == "answer"), default=0)
-        later = self._lines[last + 1 :]
-        if not last or self._lines[last]["judge"] != self.judge or any(line.get("table") for line in later):
+        if not last or self._lines[last]["judge"] != self.judge:
             return False
         with self.path.open("r+b") as file:
             file.truncate(self._ends[last - 1])
         self._start()
         self._read()
-        for line in later:
-            if line["event"] == "hold":
-                self._add(line)
         return True
-
-    def _free(self, *tables: str) -> list[int]:
-        """What was drawn and not answered, and is in one of these tables, or in none (an empty name)."""
-        return [number for number, table in self._tables.items() if table in tables]
-
-    def _hold(self, numbers: Sequence[int], table: str) -> None:
-        for number in numbers:
-            self._add({"event": "hold", "number": number, "table": table, **self._signed})
-
-    def _next(self, table: str) -> int | None:
-        """Draw a pair and write it down."""
-        if (drawn := self._drawn()) is None:
-            return None
-        self._add({"event": "draw", **drawn, "table": table, **self._signed}, drawn)
-        return self.race.drawn
 
     def _drawn(self) -> dict[str, Any] | None:
         """The next draw, as its line says it; None if no pair is left."""
         if (draw := self.race.draw()) is None:
             return None
         number, pair = self.race.drawn, self.pool.pairs[draw.pair]
-        self._draws[number], self.asked_pairs[number] = draw, pair
+        self._open_draw, self.asked_pairs[number] = draw, pair
         return {"number": number, "query_id": pair.query_id, "unit": pair.unit, "chance": draw.chance}
 
     @property
@@ -245,14 +207,11 @@ class Journal:
         """Take an event in. Raises `ValueError`, or an error of a missing field, for what does not belong here."""
         number, event = line["number"], line["event"]
         if event == "draw":
-            drawn = drawn or self._drawn()
+            if drawn is None:
+                drawn = self._drawn() if self._open_draw is None else None
             same = drawn and all(line[name] == drawn[name] for name in ("number", "query_id", "unit"))
             if not drawn or not same or not math.isclose(drawn["chance"], line["chance"], rel_tol=NEAR):
                 raise ValueError("this pair, with this chance, is not what is drawn here")
-            self._tables[number] = str(line["table"])
-        elif event == "hold":
-            if number in self._tables:
-                self._tables[number] = str(line["table"])
         elif event == "answer":
             self._judged(number, line["grade"], again=bool(line["again"]))
             str(line["judge"])
@@ -260,7 +219,7 @@ class Journal:
             raise ValueError(f"found the event {event!r}")
 
     def _judged(self, number: int, grade: int | None, *, again: bool) -> None:
-        """Take a judgment in, and those that were waiting for it."""
+        """Take a judgment in."""
         if grade is not None and (type(grade) is not int or not 0 <= grade <= self.highest):
             raise ValueError(f"found the grade {grade!r}, expected 0 to {self.highest}")
         if again:
@@ -268,10 +227,9 @@ class Journal:
                 raise ValueError(f"{number} was not asked a second time")
             self.again[number] = grade
             return
-        self._tables.pop(number)
+        if self._open_draw is None or number != self.race.drawn:
+            raise ValueError(f"{number} was not asked")
         self.grades[number] = grade
-        while (following := self.race.learnt + 1) in self.grades:
-            given = self.grades[following]
-            share = None if given is None else given / self.highest
-            for out in self.race.learn(self._draws.pop(following), share):
-                self.dropped[out] = following
+        for out in self.race.learn(self._open_draw, None if grade is None else grade / self.highest):
+            self.dropped[out] = number
+        self._open_draw = None

@@ -38,7 +38,7 @@ class JournalHead:
     """
 
     schema: Literal[1]
-    strategy: Literal["race", "pooling"]
+    strategy: Literal["race"]
     metric: Literal["dcg", "precision"]
     k: Annotated[int, Ge(1)]
     margin: Annotated[float, Ge(0)]

@@ -23,13 +23,9 @@ class JudgeRequest:
 
     Attributes:
         sweep_id: The sweep; empty if `overrides` list the configurations.
-        strategy: `race`, or `pooling`, which decides nothing.
         grades: The highest grade.
         budget: How many judgments there may be in the journal; None if any number.
         verify: Whether nothing is asked, nor written.
-        table: A file into which the next questions are written, instead of asking them.
-        rows: How many of them.
-        apply: Such a file that has been filled in.
         source: A file of judgments, or `dataset`, that stands for the judge; None asks a person.
         port: Where a page asks, 0 for any free port; None asks at the terminal.
         guess: Whether a language model guesses what is relevant, which steers what is asked.
@@ -39,16 +35,12 @@ class JudgeRequest:
 
     sweep_id: str
     overrides: Sequence[str]
-    strategy: str
     metric: str
     margin: Annotated[float, Between(0)]
     level: Annotated[float, Between(nextafter(0, 1), nextafter(1, 0))]
     grades: Annotated[int, Between(1, 9)]
     budget: Annotated[int, Between(0)] | None
     verify: bool
-    table: Path | None
-    rows: Annotated[int, Between(1, 10_000)]
-    apply: Path | None
     journal: Path
     source: str | None
     port: int | None
@@ -63,23 +55,15 @@ class JudgeRequest:
         for name, parameter in signature_of(JudgeRequest).parameters.items():
             if words := parameter.expected(value := getattr(self, name)):
                 raise ConfigError(f"--{name.replace('_', '-')}: found {as_configured(value)}, expected {words}")
-        for name in ("out", "table"):
-            if (path := getattr(self, name)) and os.path.lexists(path):
-                raise ConfigError(f"--{name}: {path} exists; name a new file")
+        if self.out and os.path.lexists(self.out):
+            raise ConfigError(f"--out: {self.out} exists; name a new file")
         if self.out and self.out.suffix != ".tsv":
             raise ConfigError(f"--out: found {self.out.name!r}, expected a name that ends in .tsv, such as qrels.tsv")
         if self.journal.is_dir():
             raise ConfigError(f"--journal: {self.journal} is a folder; expected a file")
-        if self.verify and (self.apply or self.table or self.out):
-            raise ConfigError("--verify: writes nothing; expected no --apply, --table or --out with it")
-        if self.guess and self.strategy != "race":
-            raise ConfigError(f"--guess: steers a race; expected no --strategy {self.strategy} with it")
+        if self.verify and self.out:
+            raise ConfigError("--verify: writes nothing; expected no --out with it")
         if flaw := flaw_of_text(self.judge):
             raise ConfigError(f"--judge: {self.judge!r} {flaw}; expected a name in UTF-8")
         if len(self.judge) > LONGEST_NAME:
             raise ConfigError(f"--judge: found {len(self.judge):,} characters, expected at most {LONGEST_NAME}")
-
-    @property
-    def asks(self) -> bool:
-        """Whether questions are asked, instead of computing the decision again or reading and writing tables."""
-        return not (self.verify or self.table or self.apply)

@@ -17,7 +17,7 @@ from ragsweep.datasets import Dataset
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.ranking.units import units_of_ranking
 
-LONGEST_SHOWN = 20_000  # characters; a cell of a spreadsheet holds 32,767
+LONGEST_SHOWN = 20_000  # characters
 
 
 class Shown(NamedTuple):

@@ -12,7 +12,7 @@ from ragsweep.core.terminal import counted
 from ragsweep.report.sentences import Claim, sentences
 from ragsweep.statistics.intervals import LEVEL
 from ragsweep_audit.judging.journal import Journal
-from ragsweep_audit.judging.race import POOLING, Race
+from ragsweep_audit.judging.race import Race
 
 NAMED = 5  # configurations in a sentence
 
@@ -24,8 +24,6 @@ def state_line(journal: Journal, out: Sequence[int] = ()) -> str:
         journal: The race.
         out: The configurations that dropped out by it.
     """
-    if journal.strategy == POOLING:
-        return f"after {len(journal.grades)}: {journal.race.differing:,} left"
     labels = journal.pool.labels
     parts = [f"{_named(journal, out)} {'is' if len(out) == 1 else 'are'} out"] if out else []
     running = np.flatnonzero(journal.race.running)
@@ -90,9 +88,8 @@ class JudgedClaim(Claim):
 
 
 def decision(journal: Journal) -> list[str]:
-    """What is decided, and with which error, in sentences; or what was judged, where nothing is decided."""
-    of_strategy = _pooled if journal.strategy == POOLING else _raced
-    return sentences([*of_strategy(journal), *_of_this_judge(journal), *_of_guesses(journal)])
+    """What is decided, and with which error, in sentences."""
+    return sentences([*_raced(journal), *_of_this_judge(journal), *_of_guesses(journal)])
 
 
 def _raced(journal: Journal) -> Iterator[Claim]:
@@ -125,13 +122,6 @@ def _raced(journal: Journal) -> Iterator[Claim]:
     loss = race.loss_on_new_queries
     known = loss is not None and loss < race.largest_value
     yield JudgedClaim("new_queries", {**choice, "loss": loss, "known": known})
-
-
-def _pooled(journal: Journal) -> Iterator[Claim]:
-    grades = [*journal.grades.values()]
-    counts = {"judgments": len(grades), "unsure": grades.count(None), "irrelevant": grades.count(0)}
-    yield JudgedClaim("pooled", counts)
-    yield JudgedClaim("pooled_left", {"pairs": journal.race.differing})
 
 
 def _named(journal: Journal, configurations: Sequence[int]) -> str:
@@ -177,7 +167,7 @@ def _of_this_judge(journal: Journal) -> Iterator[Claim]:
     agreement = kappa(first, [journal.again[number] for number in journal.repeats])
     errors = {"judgments": len(first), "differed": differed, "kappa": agreement, "rate": rate, "most": most}
     yield JudgedClaim("asked_twice", errors)
-    if journal.strategy != POOLING and is_decided(journal):
+    if is_decided(journal):
         loss = loss_by_the_truth(journal.race, most)
         if loss < journal.race.largest_value:
             leader, metric = journal.pool.labels[journal.race.leader], journal.pool.metric_at_k

@@ -142,58 +142,6 @@ def test_nobody_takes_back_what_another_judge_has_judged(journal_of, made):
     assert journal_of("jo").undo()
 
 
-def test_nothing_is_taken_back_that_a_table_goes_on_from(journal_of, made):
-    journal = judged(journal_of(), made, 5)
-    journal.hand_out("a.csv", 2)
-    assert not journal.undo()
-
-
-def test_nobody_else_is_asked_what_was_handed_out_until_it_is_released(journal_of, made):
-    journal = judged(journal_of("jo"), made, 5)
-    table = journal.hand_out("a.csv", 4)
-    assert journal.handed_out == ["a.csv"] * 4
-    assert journal_of("jo").hand_out("a.csv", 2) == table[:2]
-    journal = journal_of("kim")
-    asked = journal.ask()
-    assert asked.number not in {each.number for each in table}
-    journal.answer(asked, 0)
-    assert journal.race.learnt == 5
-    journal.answer(table[0], 1)
-    journal.release([each.number for each in table])
-    assert journal.handed_out == []
-    for each in table[1:]:
-        assert journal.ask() == each
-        journal.answer(each, 0)
-    assert journal.race.learnt == len(journal.grades) == 10
-    assert state(journal_of()) == state(journal)
-
-
-def test_an_answer_that_was_left_blank_at_first_can_be_taken_back(journal_of, made):
-    journal = journal_of()
-    table = journal.hand_out("a.csv", 3)
-    journal.answer(table[0], 1)
-    journal.answer(table[2], 0)
-    journal.release([each.number for each in table])
-    before = state(journal)
-    asked = journal.ask()
-    assert asked == table[1]
-    journal.answer(asked, 1)
-    assert journal.ask().number == 4
-    assert journal.undo()
-    assert state(journal) == before == state(journal_of())
-    assert journal.ask() == asked
-
-
-def test_taking_back_what_a_table_brought_leaves_its_blanks_to_be_asked(journal_of, made):
-    journal = journal_of()
-    table = journal.hand_out("a.csv", 3)
-    journal.answer(table[0], 1)
-    journal.release([each.number for each in table])
-    assert journal.undo()
-    assert journal.handed_out == ["a.csv"]  # what was taken back
-    assert journal.ask() == table[1]
-
-
 def test_a_journal_of_another_schema_is_refused_in_one_line(journal_of):
     path = journal_of().path
     path.write_text(path.read_text().replace('"schema": 1', '"schema": 2', 1))
@@ -201,21 +149,6 @@ def test_a_journal_of_another_schema_is_refused_in_one_line(journal_of):
     with pytest.raises(ConfigError, match="schema: found 2, expected 1"):
         journal_of()
     assert path.read_bytes() == before
-
-
-def test_pooling_asks_for_everything_the_highest_ranks_first(journal_of, made):
-    journal = journal_of(strategy="pooling")
-    asked = []
-    while journal.race.differing:
-        question = journal.ask()
-        journal.answer(question, 0)
-        asked += [] if question.again else [question.pair]
-    heights = made[0].weights.sum(axis=0)
-    expected = [made[0].pairs[place] for place in np.argsort(-heights.round(12), kind="stable") if heights[place]]
-    assert asked == expected
-    assert journal.ask() is None
-    with pytest.raises(ConfigError, match="was begun with strategy pooling"):
-        journal_of()
 
 
 @pytest.mark.parametrize("changed", [{"seed": 2}, {"margin": 0.1}, {"highest": 3}])
@@ -242,7 +175,7 @@ def test_a_judgment_that_was_changed_by_hand_is_noticed(journal_of, made):
         *(
             '{"event": "draw", "number": 1}',
             '{"event": "other", "number": 1}',
-            '{"event": "hold", "number": []}',
+            '{"event": "other", "number": []}',
             "x" * 10_000,
         ),
     ],

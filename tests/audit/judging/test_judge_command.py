@@ -1,6 +1,5 @@
 """`ragsweep judge` from the questions to a decision, and the judgments back in a file that a sweep runs on."""
 
-import csv
 import html
 import io
 import json
@@ -129,34 +128,6 @@ def test_a_page_that_is_killed_goes_on_where_it_was(application, data):
     assert process.returncode == 1
 
 
-@pytest.mark.usefixtures("processes")
-def test_a_table_is_handed_out_and_taken_back(judge, tmp_path):
-    status, said = judge("--table", "t.csv", "--rows", "3")
-    assert status == 1
-    assert "3 questions handed out in t.csv" in said
-    with (tmp_path / "t.csv").open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    with (tmp_path / "t.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows({**row, "grade": grade} for row, grade in zip(rows, ["1", "?", ""], strict=True))
-    status, said = judge("--apply", "t.csv", "--table", "next.csv", "--rows", "1")
-    assert status == 1
-    assert "2 new judgments of 3 rows" in said
-    left_blank = (tmp_path / "next.csv").read_text(encoding="utf-8-sig").splitlines()[1].partition(",")[0]
-    assert left_blank == '"3"'
-
-
-@pytest.mark.usefixtures("long_work")
-def test_pooling_asks_for_all_that_nobody_judged(judge, corpus, tmp_path):
-    given = ["--strategy", "pooling", "--from", str(corpus / "judgments.qrels"), "--out", "judged.tsv"]
-    status, said = judge(*given)
-    assert status == 0
-    pairs = int(re.search(r"(\d+) of \1 pairs", said)[1])
-    assert f"{pairs} judgments: 10 relevant, {pairs - 10} not, 0 could not be told." in said
-    assert len((tmp_path / "judged.tsv").read_text().splitlines()) == 1 + pairs
-
-
 @pytest.mark.extra("openai")
 @pytest.mark.usefixtures("processes")
 def test_guesses_are_asked_once_kept_in_the_journal_and_compared_with_the_judge(judge, corpus, tmp_path):
@@ -255,14 +226,9 @@ def test_judgments_of_other_questions_are_refused(judge, tmp_path):
         (["--budget", "-3"], "--budget"),
         (["--journal", "."], "is a folder"),
         (["--verify"], "is not a file"),
-        (["--guess", "--strategy", "pooling"], "--guess"),
         (["--grades", "0"], "--grades"),
-        (["--rows", "0"], "--rows"),
         (["--judge", "\udcff"], "--judge: .* surrogate"),
         (["--port", "99999", "--page"], "--port"),
-        (["--apply", "absent.csv"], "absent.csv does not exist"),
-        (["--apply", "absent.csv", "--verify"], "writes nothing"),
-        (["--table", "."], "exists"),
         (["--out", "."], "exists"),
         (["--out", "new.csv", "--budget", "0"], r"ends in \.tsv"),
         (["--level", "1"], "--level"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragsweep.core.errors import RagsweepError
+from ragsweep.core.errors import RagsweepError, TrackingError
 from ragsweep_audit.judging.deciding_by_judgments import verify_alone
 
 THINGS = "iron tea milk salt rice oil soap rope lamp clay".split()
@@ -58,19 +58,12 @@ def judged(shared_application, settings):
     return shared_application, process.stdout
 
 
-def test_what_is_judged_is_a_run_with_its_decision_and_its_journal(judged):
+def test_what_is_judged_without_a_sweep_is_kept_beside_its_journal(judged):
     application, said = judged
-    [run] = [each for each in application.parents() if "judged.key" in each.data.tags]
     record = json.loads((application.home / "judged.decision.json").read_text())["judged"]
     assert record["decided"]
     assert record["headline"][0] in said
-    assert run.info.status == "FINISHED"
-    assert run.data.tags["judged.configuration"] == record["choice"]
-    assert run.data.tags["judged.decided"] == "true"
-    assert run.data.metrics["judged/judgments"] == record["judgments"]
-    kept = application.artifacts(run) / "judged"
-    assert json.loads((kept / "decision.json").read_text()) == record
-    assert (kept / "judged.jsonl").read_bytes() == (application.home / "judged.jsonl").read_bytes()
+    assert not application.parents()
 
 
 def test_the_journal_alone_shows_what_it_decides(judged, tmp_path, capsys):
@@ -96,12 +89,12 @@ def swept(shared_application, settings):
     """A sweep on these data, with what it decided."""
     process = shared_application.run("-m", *settings(2))
     assert process.returncode == 0, process.stderr
-    [parent] = [run for run in shared_application.parents() if "judged.key" not in run.data.tags]
+    [parent] = shared_application.parents()
     artifacts = shared_application.artifacts(parent)
     return parent.info.run_id, {name: (artifacts / name).read_text() for name in OWN}
 
 
-def test_a_sweep_has_the_judged_decision_beside_its_own(swept, shared_application, settings):
+def test_a_sweep_has_the_judged_decision_beside_its_own(swept, shared_application, settings, capsys):
     sweep_id, before = swept
     at = [each for each in settings(2) if ".path" in each]
     journal = ["--journal", str(shared_application.home / "of_sweep.jsonl")]
@@ -120,17 +113,24 @@ def test_a_sweep_has_the_judged_decision_beside_its_own(swept, shared_applicatio
     assert {name: (artifacts / name).read_text() for name in before} == before
     assert parent.data.tags["judged.decided"] == "true"
     assert parent.data.tags["judged.headline"] in process.stdout
+    assert parent.data.tags["judged.configuration"] == found["choice"]
+    assert parent.data.metrics["judged/judgments"] == found["judgments"]
+    assert (artifacts / "judged" / "judged.jsonl").read_bytes() == Path(journal[1]).read_bytes()
     assert parent.data.tags["mlflow.note.content"].count("/artifacts/judged/decision.json)") == 1
     verdicts = [run.data.tags["judged"] for run in shared_application.children()]
     assert sorted(verdicts) == sorted(row["verdict"] for row in found["configurations"])
-    Path(journal[1]).unlink()
-    verified = judge(shared_application, sweep_id, "--verify", *journal)
-    assert verified.returncode == 0, verified.stderr
-    assert found["headline"][0] in verified.stdout
+    assert verify_alone(artifacts / "judged" / "judged.jsonl")
+    assert found["headline"][0] in capsys.readouterr().out
 
 
-def test_a_store_that_does_not_answer_loses_nothing(application, settings):
-    process = judge(application, *settings(0), keys="10" * 99, **{"tracking.uri": "http://127.0.0.1:9"})
+def test_a_store_that_refuses_loses_nothing(swept, shared_application, settings, monkeypatch):
+    def refuse(*arguments):
+        raise TrackingError("gone")
+
+    monkeypatch.setattr("ragsweep.tracking.decisions.add_decision", refuse)
+    journal = shared_application.home / "refused.jsonl"
+    at = [each for each in settings(2) if ".path" in each]
+    process = judge(shared_application, swept[0], *at, "--journal", str(journal), keys="10" * 99)
     assert process.returncode == 0, process.stderr
-    assert "not recorded in MLflow" in process.stdout
-    assert json.loads((application.home / "judged.decision.json").read_text())["judged"]["decided"]
+    assert "not recorded in MLflow (gone)" in process.stdout
+    assert json.loads(journal.with_suffix(".decision.json").read_text())["judged"]["decided"]

@@ -69,7 +69,7 @@ def module(**changes):
 REFUSED = {
     "nothing": (
         lambda folder: [(folder / name).unlink() for name in ("modules.json", "config.json")],
-        "holds no sentence-transformers model",
+        "has no model: found no config.json",
     ),
     "pickled weights": (
         lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"),

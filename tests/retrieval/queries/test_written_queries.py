@@ -15,6 +15,7 @@ from ragsweep.retrieval import (
     Search,
     SmolLM2Model,
     SparseRetriever,
+    TransformersModel,
     WeightedSum,
     WrittenQuery,
     rank,
@@ -147,6 +148,7 @@ CHANGES = {"model": "other", "base_url": "http://127.0.0.1:1/v1", "temperature":
         ("query/hyde", WrittenQuery),
         ("language_model/openai", OpenAIModel),
         ("language_model/smollm2", SmolLM2Model),
+        ("language_model/transformers", TransformersModel),
     ],
 )
 def test_the_shipped_configuration_has_every_setting_and_its_default(file, component):

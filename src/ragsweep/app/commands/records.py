@@ -85,8 +85,6 @@ def gate() -> int:
     ragsweep gate --candidate RUN_ID --baseline models:/NAME@production --metric recall --margin 0.01
     ragsweep gate --candidate models:/NAME@candidate --baseline models:/NAME@production --promote --metric recall ...
 
-    ragsweep gate --candidate RUN_ID --baseline RUN_ID --metric recall --margin 0.01 --markdown >> $GITHUB_STEP_SUMMARY
-
     A registered model stands for the run that was measured. --promote moves the baseline's alias to the candidate if it
     passes, and leaves it otherwise.
 
@@ -100,7 +98,6 @@ def gate() -> int:
     parser.add_argument("--baseline", metavar="RUN", required=True, help="what to compare it with: the same")
     parser.add_argument("--metric", required=True, help="the metric that must not get worse")
     parser.add_argument("--margin", type=float, required=True, help="how much worse still counts as not worse")
-    parser.add_argument("--markdown", action="store_true", help="print it for the summary of a pull request")
     parser.add_argument("--promote", action="store_true", help="move the baseline's alias to a candidate that passes")
     arguments = parser.parse_intermixed_args()
     overrides = [text for text in arguments.given if "=" in text]
@@ -120,7 +117,7 @@ def gate() -> int:
     from ragsweep.replay.gating import judge_candidate, promote
 
     judged = judge_candidate(*places, arguments.metric, arguments.margin, overrides, promote=arguments.promote)
-    print(*(judged.markdown() if arguments.markdown else map(one_line, judged.sentences())), sep="\n")
+    print(*map(one_line, judged.sentences()), sep="\n")
     if arguments.promote:
         print(promote(judged, overrides))
     return int(judged.verdict)
@@ -156,8 +153,7 @@ def explain() -> int:
 def reproduce() -> int:
     """Run a recorded run again, or a whole sweep, and compare every number with what was recorded.
 
-    ragsweep reproduce RUN_ID                          # as a new run, tagged with the one that it reproduces
-    ragsweep reproduce RUN_ID --no-log                 # compare only
+    ragsweep reproduce RUN_ID                          # compares only; ragsweep run --from RUN_ID records a new run
     ragsweep reproduce RUN_ID --stored                 # faster: use the embeddings and rankings of the store
     ragsweep reproduce RUN_ID tracking=server tracking.uri=http://mlflow.example.org:5000
     ragsweep reproduce RUN_ID dataset.path=/data/scifact   # a dataset that lies elsewhere on this machine
@@ -166,7 +162,6 @@ def reproduce() -> int:
     """
     parser = parser_of("reproduce", reproduce.__doc__)
     add_run(parser)
-    parser.add_argument("--no-log", action="store_true", help="compare without recording a new run")
     parser.add_argument("--stored", action="store_true", help="use the embeddings and rankings that the store has")
     parser.add_argument("--tolerance", type=float, default=0.0, help="largest difference that counts as none")
     given = parser.parse_intermixed_args()
@@ -176,7 +171,7 @@ def reproduce() -> int:
 
     from ragsweep.replay import reproducing
 
-    how = {"tolerance": given.tolerance, "log": not given.no_log, "stored": given.stored}
+    how = {"tolerance": given.tolerance, "stored": given.stored}
     return 0 if reproducing.reproduce(given.run_id, given.overrides, given.allow, **how) else 1
 
 

@@ -21,7 +21,7 @@ WORDLLAMA: Literal["wordllama"] = "wordllama"  # a package, which carries static
 
 PICKLED = ["*.bin", "*.pt", "*.pth", "*.pkl", "*.pickle", "*.ckpt"]
 UNUSED_FORMATS = ["*.onnx", "*.h5", "*.ot", "*.msgpack", "*.xml", "onnx/*", "openvino/*", *PICKLED]
-DECIDES = {".safetensors", ".json", ".txt", ".model", ".spm"}  # suffixes of the files that decide the embeddings
+DECIDES = {".safetensors", ".json", ".jinja", ".txt", ".model", ".spm"}  # suffixes of the files that decide the results
 
 TOKENIZER = "tokenizer.json"
 MODEL_SETTINGS = "config_sentence_transformers.json"
@@ -131,7 +131,7 @@ def _check(folder: Path, kind: str) -> None:
     """Raise `EncoderError` where files are pickled, code, of another kind of model, or of a model elsewhere."""
     modules = _parsed(folder / "modules.json") if (folder / "modules.json").is_file() else None
     if modules is None and not (folder / "config.json").is_file():
-        raise EncoderError(f"the folder {folder} holds no sentence-transformers model")
+        raise EncoderError(f"the folder {folder} has no model: found no config.json")
     settings = _settings(folder)
     saved_as = settings.get("model_type", "SentenceTransformer") if settings else kind
     if saved_as != kind:

@@ -59,9 +59,9 @@ class FaissIndex(Index):
     One thread builds it, so that the result does not depend on the number of cores.
 
     Attributes:
-        factory: What is built (https://github.com/facebookresearch/faiss/wiki/The-index-factory): `HNSW32` is a graph
-            in which a passage has 32 neighbours, `IVF64,PQ48` has 64 lists of codes of 48 bytes, `SQ8` has one byte
-            for each dimension.
+        factory: What is built (https://github.com/facebookresearch/faiss/wiki/The-index-factory): `Flat` compares every
+            passage, `HNSW32` is a graph in which a passage has 32 neighbours, `IVF64,PQ48` has 64 lists of codes of 48
+            bytes, `SQ8` has one byte for each dimension.
         build: Parameters of the building, such as `efConstruction`.
         search: Parameters of the search, such as `efSearch` or `nprobe`.
         refine: How many passages are compared by their embeddings, as a multiple of those asked for.

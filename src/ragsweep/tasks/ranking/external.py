@@ -27,7 +27,7 @@ from ragsweep.tasks.ranking.judging import Collapse, judge
 from ragsweep.tasks.ranking.metrics import Gain
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, RankingMetric
 from ragsweep.tasks.ranking.ranking_evaluation import evaluate as measure
-from ragsweep.tasks.ranking.reading import Entries, Source, read
+from ragsweep.tasks.ranking.reading import Entries, Source, by_query, read
 from ragsweep.text.normalisation import Spellings, composed
 
 LARGEST_K = 1000  # every cutoff up to k is measured
@@ -116,8 +116,8 @@ class RankingEvaluation:
 
 
 def evaluate(
-    rankings: Source,
-    qrels: Source,
+    rankings: Source | list[dict[str, Any]],
+    qrels: Source | None = None,
     *,
     k: int = 10,
     metrics: Sequence[str] | Mapping[str, RankingMetric] | None = None,
@@ -132,6 +132,8 @@ def evaluate(
 
         >>> result = ragsweep.evaluate({"q1": ["d7", "d2", "d9"]}, {"q1": {"d2": 2, "d5": 1}}, k=3)
         >>> result.means["mrr"]
+        0.5
+        >>> ragsweep.evaluate([{"retrieved": ["d7", "d2"], "relevant": {"d2"}}], k=2).means["precision"]
         0.5
 
     The metrics are those of `evaluation=default`, such as `recall` and `ndcg`, each at k, averaged over queries.
@@ -150,7 +152,10 @@ def evaluate(
 
     Args:
         rankings: `{query_id: [doc_id, ...]}`, best first; or `{query_id: {doc_id: score}}`; or a DataFrame with the
-            columns query_id, doc_id and score; or the path of a TREC run file. Scores are finite.
+            columns query_id, doc_id and score; or the path of a TREC run file. Scores are finite. Or, in place of both
+            rankings and qrels, a list with a dict for each query: `retrieved` (ids, best first), `relevant` (as in
+            qrels), and either in all of them or in none `question`, which is then the query's id. There are no other
+            fields.
         qrels: `{query_id: {doc_id: grade}}`; or `{query_id: [doc_id, ...]}` with relevant documents, which get the
             grade `relevance_level`; or a DataFrame with the columns query_id, doc_id and grade; or the path of a TREC
             qrels file, or of BEIR's with the columns query-id, corpus-id and score. Grades are whole numbers.
@@ -179,6 +184,10 @@ def evaluate(
     if leave_out is not None:
         _one_of("leave_out", leave_out, ("same_id",))
     wanted = _metrics(metrics, gain)
+    if isinstance(rankings, list):
+        if qrels is not None:
+            raise ConfigError("qrels: expected none, as a list of dicts says for each query what is relevant")
+        rankings, qrels = by_query(rankings)
     found, judgments = read(rankings, "rankings"), read(qrels, "qrels", listed=relevance_level)
     spellings = Spellings([*judgments.named, *judgments.queries]), Spellings([*judgments.documents, *found.documents])
     found, judgments = found.spelled(*spellings), judgments.spelled(*spellings)

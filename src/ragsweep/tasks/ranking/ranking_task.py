@@ -37,7 +37,16 @@ from ragsweep.tasks.ranking.shown import Measuring, Shown, check_returns, depth_
 from ragsweep.tasks.ranking.spans.needs import check_spans
 from ragsweep.tasks.ranking.unread_texts import unread_texts
 from ragsweep.tasks.run_check import Checked
-from ragsweep.tasks.search import STAGE_SETTINGS, Retrieval, check_ingest, groups_of, in_stages, search_of, some_queries
+from ragsweep.tasks.search import (
+    FEW_RESAMPLES,
+    STAGE_SETTINGS,
+    Retrieval,
+    check_ingest,
+    groups_of,
+    in_stages,
+    search_of,
+    some_queries,
+)
 from ragsweep.tasks.systems.own_passages import Returned, needs_nothing, returned
 from ragsweep.tasks.task import LEAST_DEPTH, Measurement, Record, Task
 
@@ -151,8 +160,9 @@ class RankingTask(Task):
         return groups_of([query for row, query in enumerate(items.queries) if {row, query.query_id} & judged])
 
     def measure_some(self, items: Dataset, ids: Collection[str]) -> Measurement:
-        """Measure these queries alone."""
-        return self.measure(some_queries(items, ids))
+        """Measure these queries alone, with few resamples, as nobody reads their intervals."""
+        alone = replace(self, evaluation=replace(self.evaluation, resamples=FEW_RESAMPLES))
+        return alone.measure(some_queries(items, ids))
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, judge and measure."""

@@ -28,6 +28,7 @@ PER_QUERY = {
     "rankings": "a list of document ids, best first, or a dict {document id: score}",
     "qrels": "a list of relevant document ids or a dict {document id: grade}",
 }
+ROW = "a dict with retrieved and relevant, and question in all rows or in none"
 UNPRINTABLE = "of thousands of digits"
 OTHER_FORMATS = (".json", ".jsonl", ".csv")
 
@@ -57,7 +58,32 @@ class Entries:
         return Entries(self.source, names, of_query, [documents.of(name) for name in self.documents], self.numbers)
 
 
-def read(source: Source, argument: Argument, listed: float = 0) -> Entries:
+def by_query(rows: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Rankings and judgments of a list with a dict for each query, as dicts by query.
+
+    The id of a query is its `question`, or else its place from 1 on.
+
+    Raises:
+        DatasetError: A row has other fields, or the question of another one.
+    """
+    fields = {"retrieved", "relevant"}
+    if any(isinstance(row, Mapping) and "question" in row for row in rows):
+        fields.add("question")
+    rankings: dict[str, Any] = {}
+    judgments: dict[str, Any] = {}
+    for position, row in enumerate(rows, start=1):
+        place = f"rankings, row {position}"
+        if not isinstance(row, Mapping) or row.keys() != fields:
+            found = f"dict with {', '.join(map(str, row))}" if isinstance(row, Mapping) else type(row).__name__
+            raise DatasetError(f"{place}: found a {found}, expected {ROW}")
+        query = _id(row.get("question", position), place)
+        if query in rankings:
+            raise DatasetError(f"{place}: found the question {_shown(query)} twice, expected it once")
+        rankings[query], judgments[query] = row["retrieved"], row["relevant"]
+    return rankings, judgments
+
+
+def read(source: Source | None, argument: Argument, listed: float = 0) -> Entries:
     """Read rankings or judgments in any of the supported forms.
 
     Args:
