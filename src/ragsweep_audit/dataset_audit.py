@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from importlib.metadata import entry_points
@@ -83,6 +83,7 @@ def audit(audited: Audited, looking: Sequence[Finder] | None = None) -> Audit:
         tuple(f"{', '.join(kinds)}: {sentence}." for sentence, kinds in not_checked.items()),
         tuple(_undetectable(audited)),
         tuple(_groups(audited)),
+        _coverage(audited),
     )
 
 
@@ -115,6 +116,13 @@ def _undetectable(audited: Audited) -> Sequence[str]:
         return packed(undetectable(audited.items, audited.ranks, audited.relevance_level, audited.level))
 
     return unpacked(audited.store.get("audit", ["undetectable", *audited.key], build))
+
+
+def _coverage(audited: Audited) -> Mapping[str, int]:
+    """How many relevant units are expected, present and missing; empty where a system has passages of its own."""
+    if (coverage := audited.items.coverage(audited.relevance_level)) is None:
+        return {}
+    return {"expected": coverage.expected, "present": coverage.present, "missing": coverage.missing}
 
 
 def _groups(audited: Audited) -> Iterator[str]:

@@ -10,6 +10,8 @@ from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ragsweep.core.errors import ConfigError
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.models.encoders.encoder import Encoder
@@ -73,8 +75,12 @@ class FilledRetriever(RunningRetriever):
         texts = [*dict.fromkeys(queries)]
         self._vectors.update(zip(texts, embed(self.encoder, self.store, texts, "query").tolist(), strict=True))
         answers = super().answers(queries, depth)
-        encoding = encoding_ms(self.encoder, self.store, texts)  # of some queries; others take about as long
-        return answers._replace(latency_ms=answers.latency_ms + (encoding.mean() if encoding.size else 0))
+        encoding = encoding_ms(self.encoder, self.store, texts)
+        if not len(encoding):
+            return answers
+        encoding = np.where(np.isnan(encoding), np.nanmean(encoding), encoding)  # others take about as long
+        encoding_of = dict(zip(texts, encoding.tolist(), strict=True))
+        return answers._replace(latency_ms=answers.latency_ms + [encoding_of[query] for query in queries])
 
     @property
     def _asked_with(self) -> Sequence[object]:

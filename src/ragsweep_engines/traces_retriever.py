@@ -92,15 +92,15 @@ class TracesRetriever(ReadsResults):
         """What came back when each of the queries was last asked."""
         names = [same_question(query) for query in queries]
         found = [self._answers[name] for name in names if name in self._answers]
-        times = [each.ms for each in found if each.ms is not None]
+        times = [self._answers[name].ms if name in self._answers else None for name in names]
         notices = [self._what_was_read([each.read.fields for each in found]), *self._traced.notices]
         if again := sum(each.times > 1 for each in found):
             notices.append(f"{counted(again, 'question')} asked several times: the latest answer is measured.")
-        if times:
-            notices.append(f"Latency is that in production, by {counted(len(times), 'span')}.")
+        if spans := sum(ms is not None for ms in times):
+            notices.append(f"Latency is that in production, by {counted(spans, 'span')}.")
         results = [self._answers[name].read.results[:depth] if name in self._answers else None for name in names]
         others = [each.query for name, each in self._answers.items() if name not in {*names}]
-        return Answers(results, np.array(times), [*filter(None, notices)], others)
+        return Answers(results, np.array(times, np.float64), [*filter(None, notices)], others)
 
     @property
     def _answers(self) -> Mapping[str, TracedAnswer]:

@@ -1,8 +1,10 @@
 """Cases and recorded answers that cannot be used refuse a dataset or are left out, and are counted."""
 
 import json
+from dataclasses import replace
 
 import pytest
+import small
 
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets import (
@@ -38,6 +40,17 @@ def test_all_faults_are_said_at_once_up_to_a_readable_number(tmp_path):
     assert [f"line {number}:" in said for number in (2, 4, 6, 8, 10, 12)] == [True] * 5 + [False]
     assert said.endswith("and 5 more (dataset.on_error=skip leaves them out)")
     assert len(said.splitlines()) == 1
+
+
+def test_a_case_of_a_page_that_no_document_has_can_be_kept_at_its_place(tmp_path):
+    small.write_pdf(tmp_path / "m.pdf", ["Iron tablets.", "Birth plan."])
+    rows = [case(number) | {"pages": [page]} for number, page in enumerate(["1", "9", "2"], start=1)]
+    settings = {"documents": str(tmp_path / "m.pdf"), "on_error": "keep"}
+    dataset = cases(tmp_path, rows, **settings)
+    collection = replace(dataset, columns=replace(COLUMNS, relevant="pages")).load()
+    assert [each.query_id for each in collection.cases] == ["c1", "c2", "c3"]
+    assert [each.query_id for each in collection.queries] == ["c1", "c2", "c3"]
+    assert ("c2", "9", 1) in collection.judgments
 
 
 def test_faulty_questions_are_left_out_and_counted(tmp_path):

@@ -25,6 +25,7 @@ def test_findings_are_printed_with_what_they_cost_and_what_to_do(application, da
     assert process.returncode == 0, process.stderr
     assert process.stdout.partition("\n\ncould be missed\n")[0].splitlines() == [
         "small: 6 passages, 7 units, 5 queries, 6 judgments",
+        "relevant pages: 5 expected, 5 present, 0 missing",
         "",
         "pages_without_text (1 of 7)",
         "  1 page without text (fever.pdf#3).",

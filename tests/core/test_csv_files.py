@@ -3,6 +3,7 @@
 import csv
 import io
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import example, given
@@ -46,6 +47,15 @@ def test_numbers_and_their_heads_stay_numbers_and_names(tmp_path):
     write_table(tmp_path / "t.csv", pd.DataFrame({"=x": [-0.5, 1.0], "swept": [None, -1], "text": ["-1", "b"]}))
     rows = list(csv.reader(io.StringIO((tmp_path / "t.csv").read_text())))
     assert rows == [["'=x", "swept", "text"], ["-0.5", "", "'-1"], ["1.0", "-1.0", "b"]]
+
+
+def test_a_time_that_is_not_known_is_empty_and_no_other_number_may_be(tmp_path):
+    table = pd.DataFrame({"query_id": ["1", "2"], "query": "q", "query_type": "", "time_ms": [np.nan, 2.5]})
+    write_table(tmp_path / "t.csv", table)
+    pd.testing.assert_frame_equal(read_per_query(tmp_path / "t.csv"), table)
+    write_table(tmp_path / "t.csv", table.rename(columns={"time_ms": "f1"}))
+    with pytest.raises(MalformedError, match="column f1"):
+        read_per_query(tmp_path / "t.csv")
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,14 @@ import pytest
 from ragsweep.core import timing
 from ragsweep.core.digest import DigestedTexts, digest_texts
 from ragsweep.core.timing import (
+    MOST_TIMED,
     ROUNDS,
     UNKNOWN,
     Note,
     added_up,
     noting,
     put_together,
+    sample,
     timed,
     with_note,
     without_note,
@@ -33,6 +35,15 @@ def test_nothing_is_called_where_nothing_is_timed():
     assert calls == []
     assert len(timed(calls.append, 3)) == 3
     assert calls == [0, *(0, 1, 2) * ROUNDS]  # one to warm up
+
+
+def test_every_query_is_timed_but_no_more_than_the_limit_and_few_of_what_takes_long(monkeypatch):
+    assert not np.isnan(timed(lambda row: None, MOST_TIMED)).any()
+    assert np.isfinite(timed(lambda row: None, 2 * MOST_TIMED)).sum() == MOST_TIMED
+    monkeypatch.setattr(timing, "TIMED_S", 0)
+    calls = []
+    times = timed(calls.append, 100)
+    assert sorted({*calls}) == np.flatnonzero(np.isfinite(times)).tolist() == sample(100).tolist()
 
 
 def test_the_quickest_round_counts_for_each_query():

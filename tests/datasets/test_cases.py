@@ -24,7 +24,7 @@ def test_a_dataset_with_cases_needs_neither_judgments_nor_documents():
     assert (len(dataset.passages), len(dataset.qrels.grade), dataset.cases) == (1, 0, (CASE,))
     dataset = chunked(documents=(), judgments=())
     assert dataset.profile == {"passages": 0, "units": 0, "queries": 1, "judgments": 0}
-    assert (dataset.passage_units.tolist(), dataset.coverage()) == ([], 0)
+    assert (dataset.passage_units.tolist(), dataset.coverage().share) == ([], 0)
     blank = Document.from_pages("a.pdf", [("1", "a.pdf#1", "")])
     with pytest.raises(DatasetError, match="small: the documents contain no text, so nothing can be retrieved"):
         chunked(documents=(blank,))

@@ -107,9 +107,9 @@ def test_a_judged_unit_that_is_not_in_the_corpus_is_kept():
 
 def test_coverage_is_the_share_of_relevant_units_with_a_passage():
     judgments = [Judgment("q1", "a.pdf#1", 1), Judgment("q1", "b.pdf#7", 1), Judgment("q1", "b.pdf#8", 0)]
-    assert chunked(judgments=tuple(judgments)).coverage() == 0.5
+    assert chunked(judgments=tuple(judgments)).coverage().share == 0.5
     judgments = [Judgment("q1", "a.pdf#1", 2), Judgment("q1", "b.pdf#7", 1)]
-    assert chunked(judgments=tuple(judgments)).coverage(relevance_level=2) == 1
+    assert chunked(judgments=tuple(judgments)).coverage(relevance_level=2).share == 1
 
 
 @given(COLLECTIONS, COLLECTIONS, st.sampled_from(["unit", "documents", "queries", "judgments"]))

@@ -51,6 +51,33 @@ def test_questions_of_each_format_can_be_left_out(tmp_path, dataset, left, out):
     assert {each.query_id for each in collection.judgments} <= {query.query_id for query in collection.queries}
 
 
+# Pages that no document has
+
+
+def test_questions_of_pages_that_no_document_has_can_be_kept_at_their_places(tmp_path):
+    text = "query,relevant_docs\nwho,9;n.txt#1\niron,1\nwhy,2;7\n"
+    dataset = OwnDataset("own", CORPUS, TableQuestions(written(tmp_path, "q.csv", text)))
+    with pytest.raises(DatasetError, match=r"on_error=skip leaves them out, dataset\.on_error=keep counts"):
+        dataset.load()
+    kept = replace(dataset, on_error="keep").load()
+    assert [query.text for query in kept.queries] == ["who", "iron", "why"]
+    judged = {(judgment.query_id, judgment.unit) for judgment in kept.judgments}
+    assert judged == {("1", "9"), ("1", "n.txt#1"), ("2", "m.txt#1"), ("3", "m.txt#2"), ("3", "7")}
+    assert not kept.left_out.number
+    assert [query.text for query in replace(dataset, on_error="keep", ids=("3",)).load().queries] == ["why"]
+
+
+@pytest.mark.parametrize(
+    "row", ["who,page nine", 'who,"1, 2"', "who,n.txt", "who,m.txt", ",9", ",2"], ids=lambda row: row.replace(" ", "_")
+)
+def test_keeping_forgives_no_other_fault(tmp_path, row):
+    """Neither what is no name of a page, nor a document without a page, nor a question without a text."""
+    text = f"query,relevant_docs\niron,1\n{row}\n"
+    dataset = OwnDataset("own", CORPUS, TableQuestions(written(tmp_path, "q.csv", text)), on_error="keep")
+    with pytest.raises(DatasetError):
+        dataset.load()
+
+
 # Selecting
 
 

@@ -82,7 +82,7 @@ def test_beir(tmp_path, ours, theirs):
     (tmp_path / "queries.jsonl").write_text(json.dumps({"_id": normalize(ours, "qö"), "text": "Tee?"}))
     (tmp_path / "qrels" / "test.tsv").write_text(normalize(theirs, "qö\tdö\t1\n"))
     items = Dataset.from_collection(beir_dataset("b", str(tmp_path)).load(), PageChunker())
-    assert (len(items.queries), items.coverage()) == (1, 1.0)
+    assert (len(items.queries), items.coverage().share) == (1, 1.0)
     chosen = beir_dataset("b", str(tmp_path), ids=[normalize(theirs, "qö")]).load()
     assert (len(chosen.queries), len(chosen.judgments)) == (1, 1)
 
@@ -106,7 +106,7 @@ def test_added_judgments(tmp_path, ours, theirs):
     corpus = AsIs((document(ours),))
     collection = OwnDataset("t", corpus, questions, qrels=str(tmp_path / "qrels.txt")).load()
     assert collection.judgments[0].query_id == collection.queries[0].query_id
-    assert Dataset.from_collection(collection, PageChunker()).coverage() == 1.0
+    assert Dataset.from_collection(collection, PageChunker()).coverage().share == 1.0
 
 
 @forms
@@ -167,7 +167,7 @@ def test_files_of_a_folder_are_skipped_and_judged_by_their_names(tmp_path, ours,
     skip = [normalize(theirs, "Prüfung.pdf")]
     loaded = pdf_dataset("p", str(folder), str(tmp_path / "q.json"), skip=skip, store=NO_STORE).load()
     assert [each.source for each in loaded.documents] == [normalize(ours, "Gebühr.pdf")]
-    assert Dataset.from_collection(loaded, PageChunker()).coverage() == 1.0
+    assert Dataset.from_collection(loaded, PageChunker()).coverage().share == 1.0
 
 
 @forms

@@ -182,7 +182,7 @@ def test_chromas_references_are_what_its_corpora_contain(real_data):
         assert found[str(row)] == {reference["content"] for reference in json.loads(each)}
     whole = Dataset.from_collection(collection, PageChunker())
     assert len(whole.passages) == 2
-    assert whole.coverage() == 1
+    assert whole.coverage().share == 1
     small = Dataset.from_collection(collection, RecursiveChunker(200, 0))
     assert {query for query, *_ in collection.references} == {small.queries[row].query_id for row in small.qrels.query}
 

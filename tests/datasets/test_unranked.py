@@ -143,7 +143,7 @@ def test_a_judgment_of_what_is_left_out_is_said(tmp_path):
     measured = own.measure(own.load())
     assert measured.per_item["ndcg"][0] == 0
     assert "judged relevant for 1 query" in measured.sections[HEADING][1]
-    assert own.load().coverage() == pytest.approx(2 / 3)  # the own document is in the corpus
+    assert own.load().coverage().share == pytest.approx(2 / 3)  # the own document is in the corpus
     assert measured.facts["answerable"]["queries"] == 2
 
 

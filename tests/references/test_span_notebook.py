@@ -228,7 +228,6 @@ def test_the_report_has_each_level_at_every_k_side_by_side(shared_application, s
         ]
 
 
-@pytest.mark.xfail(strict=True, raises=KeyError, reason="the scores of what was retrieved are in no table")
 def test_each_question_has_its_time_and_the_mean_score_of_its_chunks(called, hits):
     rows = pd.read_csv(called / "results/per_query.csv", index_col="query")
     assert (rows["time_ms"] >= 0).all()

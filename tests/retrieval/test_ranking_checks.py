@@ -87,7 +87,9 @@ WRONG = {
         with_scores(0.9, 0.9, 0.1),
         "found 0.9 of passage 0, expected passages of equal scores in corpus",
     ),
-    "latency of nan": (replace(GOOD, latency_ms=np.array([NAN])), "latency_ms: expected a row of at most 2 numbers"),
+    "latency of some": (replace(GOOD, latency_ms=np.ones(1)), "latency_ms: found shape [1], expected none"),
+    "latency below 0": (replace(GOOD, latency_ms=np.array([NAN, -1])), "shape [2] with numbers of at least 0"),
+    "stages": (replace(GOOD, stages_ms=np.ones((2, 2))), "stages_ms: found shape [2, 2], expected none"),
     "recall": (replace(GOOD, recall_of_exact=np.ones(1)), "recall_of_exact: expected none or 2 numbers from 0 to 1"),
 }
 

@@ -11,11 +11,14 @@ from letters import LetterEncoder, numbered
 
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import EncoderError
+from ragsweep.core.timing import timing_order
+from ragsweep.datasets.model.dataset import Coverage
 from ragsweep.models.encoders.token_counts import token_counts
 from ragsweep.retrieval import Ranking, Search, SparseRetriever
+from ragsweep.retrieval.ranking import in_stage
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.tasks.ranking.judging import judge
-from ragsweep.tasks.ranking.ranking_costs import context_tokens, measures
+from ragsweep.tasks.ranking.ranking_costs import context_tokens, measures, of_some, times_of
 
 TEXTS = ["Wash your hands.", "", "Référez la patiente à l'hôpital.", "1 2 3"]
 
@@ -88,19 +91,43 @@ def test_of_a_large_corpus_only_what_is_needed_is_counted(monkeypatch, at_once):
 
 
 def test_costs_are_measured_from_the_ranking():
-    ranking = Ranking(
-        np.zeros((2, 1), dtype=np.int64), np.zeros((2, 1)), np.array([1.0, 3.0]), index_bytes=np.array([4096])
-    )
-    items = SimpleNamespace(coverage=lambda _: 0.5)
-    found = {each.metric.name: each.value for each in measures(ranking, np.array([10.0, 30.0]), items, 1)}
+    passages, queries = np.zeros((3, 1), dtype=np.int64), np.array([0, 2])
+    ranking = Ranking(passages, np.zeros((3, 1)), np.array([1.0, np.nan, 3.0]), index_bytes=np.array([4096]))
+    items = SimpleNamespace(coverage=lambda _: Coverage(4, 2), unit="page")
+    found = {each.metric.name: each.value for each in measures(ranking, queries, np.array([10.0, 30.0]), items, 1)}
     assert found == {
         "context/tokens": 20,
         "context/tokens_p95": pytest.approx(29),
         "latency/mean_ms": 2,
+        "latency/std_ms": pytest.approx(2**0.5),
+        "latency/median_ms": 2,
         "latency/p95_ms": pytest.approx(2.9),
+        "latency/total_ms": 4,
+        "latency/search_ms": 2,
         "index/bytes": 4096,
         "coverage/units": 0.5,
+        "coverage/expected": 4,
+        "coverage/present": 2,
+        "coverage/missing": 2,
     }
+
+
+def test_latency_of_some_queries_has_no_total_and_is_said_to_be_that():
+    """Whichever queries were timed, the times of the first ones in the order of timing are compared."""
+    queries = np.arange(40)
+    times = np.full(40, np.nan)
+    times[timing_order(40)[:20]] = np.arange(20.0)
+    ranking = Ranking(np.zeros((40, 1), dtype=np.int64), np.zeros((40, 1)))
+    ranking = ranking.costing(in_stage("encode", times), in_stage("search", np.ones(40)))
+    found = {
+        each.metric.name: each for each in measures(ranking, queries, None, SimpleNamespace(coverage=lambda _: 1), 1)
+    }
+    assert found["latency/mean_ms"].sample.tolist() == [*range(1, 21)]
+    assert (found["latency/encode_ms"].value, found["latency/search_ms"].value) == (9.5, 1)
+    assert not {"latency/total_ms", "latency/fuse_ms"} & found.keys()
+    assert "20 of 40 queries" in of_some(times_of(ranking, queries)).notices[0]
+    assert not of_some(np.ones(40)).notices
+    assert not of_some(np.full(40, np.nan)).notices
 
 
 def test_an_index_grows_with_the_corpus():

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from letters import LetterEncoder
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.timing import sample
 from ragsweep.datasets import Collection, DatasetFormat, Document, Judgment, PageChunker, Query
 from ragsweep.evaluation import ndcg, recall
 from ragsweep.retrieval import (
@@ -22,11 +21,13 @@ from ragsweep.retrieval import (
     SparseRetriever,
     rank,
 )
+from ragsweep.retrieval.ranking import STAGES
 from ragsweep.retrieval.routed import RoutedQueries
 from ragsweep.store.stage_store import NO_STORE
+from ragsweep.tasks.ranking.query_types import kinds_of
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.ranking_task import RankingTask
-from ragsweep.tasks.ranking.routing import best_routes, interval_of_gain, kinds_of, routes_of
+from ragsweep.tasks.ranking.routing import best_routes, interval_of_gain, routes_of
 from ragsweep.tasks.search import search_of
 from ragsweep.testing import RankerContract
 from ragsweep.testing.component import SEARCH
@@ -135,6 +136,11 @@ def arrays(seed=0, queries=60, routes=3):
     return values, types, embeddings, np.arange(queries)
 
 
+def columns_of(routes):
+    """All that was chosen and predicted, an array each."""
+    return [routes.route, routes.single, *routes.predicted]
+
+
 def folds_of(types, embeddings, kinds, made):
     """The fold of each query, by what it has in common with the others: the single route is learnt once a fold."""
     from sklearn.model_selection import StratifiedGroupKFold
@@ -156,7 +162,7 @@ def test_judgments_of_a_folds_queries_do_not_change_their_routes(seed, held, cha
     others = values.copy()
     others[:, rows] = changed
     after = routes_of(others, types, embeddings, kinds, routed())
-    for one, other in zip(before, after, strict=True):
+    for one, other in zip(columns_of(before), columns_of(after), strict=True):
         assert np.array_equal(one[rows], other[rows])
 
 
@@ -195,7 +201,7 @@ def test_a_query_is_classified_by_what_was_learnt_from_other_folds():
     found = routes_of(
         values, types, np.random.default_rng(1).normal(size=(400, 300)).astype(np.float32), kinds, routed()
     )
-    assert abs((found.type == types)[types >= 0].mean() - 1 / 3) < 0.1
+    assert abs((found.predicted.type == types)[types >= 0].mean() - 1 / 3) < 0.1
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -224,7 +230,8 @@ def test_every_setting_changes_what_is_chosen(setting):
     if "classifier" in setting:
         setting = {"classifier": LogisticClassifier(LetterEncoder(), c=setting["classifier"])}
     before, after = (routes_of(*arrays(3, 120), routed(**options)) for options in ({}, setting))
-    assert any(not np.array_equal(one, other) for one, other in zip(before, after, strict=True))
+    pairs = zip(columns_of(before), columns_of(after), strict=True)
+    assert any(not np.array_equal(one, other) for one, other in pairs)
 
 
 # What is said
@@ -262,13 +269,16 @@ def test_a_query_costs_its_encoding_and_the_route_that_it_takes():
             self.ms = ms
 
         def rank(self, search, depth):
-            return replace(SPARSE.rank(search, depth), latency_ms=np.full(len(sample(len(search.queries))), self.ms))
+            return replace(SPARSE.rank(search, depth), latency_ms=np.full(len(search.queries), self.ms))
 
     def latency(**routes):
         settings = routed(routes=routes)
-        return RoutedQueries(settings, np.arange(6) % 2, np.full(len(sample(6)), 7.0)).rank(SEARCH, 5).latency_ms
+        return RoutedQueries(settings, np.arange(6) % 2, np.full(6, 7.0)).rank(SEARCH, 5)
 
-    assert latency(slow=Timed(5000.0), fast=Timed(1000.0)).tolist() == [(5007.0, 1007.0)[row % 2] for row in sample(6)]
+    ranking = latency(slow=Timed(5000.0), fast=Timed(1000.0))
+    assert ranking.latency_ms.tolist() == [5007.0, 1007.0] * 3
+    by_stage = dict(zip(STAGES, ranking.by_stage.tolist(), strict=True))
+    assert (by_stage["route"], by_stage["search"]) == ([7.0] * 6, [5000.0, 1000.0] * 3)
 
 
 @pytest.mark.parametrize(

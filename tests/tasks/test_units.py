@@ -80,8 +80,8 @@ def test_the_units_of_a_passage_are_those_of_all_its_pages():
     assert [small.units[unit] for unit in small.found_units] == ["a#1", "a#2", "a#3", "a#4"]
     assert small.passages_of(small.units.index("a#3")).tolist() == [0]
     assert small.units_of([0]) == {0, 1, 2}
-    assert small.coverage() == 0
-    assert dataset(["a", "b"], {("q", 2): 1, ("q", 9): 1}).coverage() == 0.5
+    assert small.coverage().share == 0
+    assert dataset(["a", "b"], {("q", 2): 1, ("q", 9): 1}).coverage().share == 0.5
 
 
 TEXTS = st.lists(st.sampled_from(["a", "bb", " ", "", "ccccccc"]), min_size=1, max_size=7)

@@ -88,7 +88,7 @@ def test_columns_and_charts_are_of_the_decision_and_the_metrics(swept, shared_ap
     logged = {name for run in shared_application.children() for name in run.data.metrics}
     charts = {chart["metricKey"]: chart for chart in state["compareRunCharts"]}
     assert logged <= set(charts)
-    hidden = {name for name in logged if name.startswith(("ci/", "swept/"))} | {"coverage/units"}
+    hidden = {name for name in logged if name.startswith(("ci/", "swept/", "coverage/"))}
     assert {name for name, chart in charts.items() if chart.get("deleted")} == hidden
     shut = {section["name"] for section in state["compareRunSections"] if not section["display"]}
     folded = [name for name in logged if name.startswith(("by_type/", "latency/", "context/", "index/"))]

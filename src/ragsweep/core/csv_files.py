@@ -11,7 +11,7 @@ import csv
 import io
 import re
 from collections.abc import Collection, Iterable, Sequence
-from math import isfinite
+from math import isfinite, isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 TEXT_COLUMNS = ("query_id", "query", "query_type")  # columns of every run's table
 QUERY_GROUP = "query_group"  # the column of the groups of queries, where there are any
+TIME = "time_ms"  # the column of what each query takes on its own; empty where that is not known
 TAKEN = ("run_id", "name", "method", "outcome", "k")  # columns that tables of several runs add
 LARGEST_CSV_MB = 1000
 MOST_METRICS = 100
@@ -120,6 +121,9 @@ def _read(path: Path) -> tuple[list[str], list[list[str | float]]]:
 
 
 def _column(name: str, cells: Sequence[str | float]) -> list[str] | list[float]:
+    if name == TIME:
+        cells = [nan if cell == "" else cell for cell in cells]
+        return [nan if isinstance(cell, float) and isnan(cell) else _numbers(name, [cell])[0] for cell in cells]
     texts = [as_it_was(cell) for cell in cells if isinstance(cell, str)]
     return texts if len(texts) == len(cells) else _numbers(name, cells)
 

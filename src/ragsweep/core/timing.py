@@ -1,4 +1,4 @@
-"""What a single query costs on its own, measured for a few, and with which machine that was measured."""
+"""What a single query costs on its own, and with which machine that was measured."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ T = TypeVar("T")
 Arrays = Mapping[str, npt.NDArray[Any]]
 Machines: TypeAlias = tuple[str, ...]  # what times were taken with, in words; empty if that is not known
 
-TIMED_QUERIES = 16
+TIMED_QUERIES, MOST_TIMED = 16, 1000  # so many queries are timed, whatever that takes; and at most so many
+TIMED_S = 20.0  # after so long no other query is timed: a model may need a second for each
 ROUNDS, ROUNDS_MS = 5, 250.0  # of the timed queries: so many, and no further one after so long
 SPUN_S = 0.02  # on the processor, to learn how much longer it takes by the clock: several turns of a scheduler
 UNTIMED: Milliseconds = np.empty(0)
@@ -48,8 +49,18 @@ _noted: ContextVar[list[Note] | None] = ContextVar("_noted", default=None)
 
 
 def sample(queries: int, most: int = TIMED_QUERIES) -> Indices:
-    """The rows of at most so many queries, evenly spread; by default, those of the queries to time."""
+    """The rows of at most so many queries, evenly spread."""
     return np.unique(np.linspace(0, queries - 1, min(queries, most)).round().astype(np.int64))
+
+
+def timing_order(queries: int) -> Indices:
+    """All rows in the order in which queries are timed: first an evenly spread sample, then the others at random.
+
+    It is the same for all configurations. So where one was timed for fewer queries, others were timed for these, too.
+    """
+    first = sample(queries)
+    others = np.setdiff1d(np.arange(queries), first)
+    return np.concatenate([first, np.random.default_rng(0).permutation(others)])
 
 
 @contextmanager
@@ -67,14 +78,23 @@ def without_timing() -> AbstractContextManager[None]:
     return set_within(_is_timing, False)
 
 
-def timed(call: Callable[[int], object], queries: int) -> Milliseconds:
-    """Milliseconds of `call` for the row of each query of the sample, one at a time, after a warm-up call.
+def timed(call: Callable[[int], object], queries: int, most: int = MOST_TIMED) -> Milliseconds:
+    """Milliseconds of `call` for the row of each query, one at a time, after a warm-up call.
 
-    The quickest of several rounds counts for each, as load can only make a call slower. Empty where nothing is timed.
+    Every query is called once. Where that is quick, the quickest of several rounds counts for each, as load can only
+    make a call slower.
+
+    Args:
+        call: Is given a row.
+        queries: How many rows there are.
+        most: How many of them are timed at most. Of slow calls, there are fewer: no other one begins after `TIMED_S`.
+
+    Returns:
+        Shape [queries], NaN for a query that was not timed; empty where nothing is timed.
     """
     if not _is_timing.get():
         return UNTIMED
-    rows = sample(queries).tolist()
+    rows = timing_order(queries)[:most].tolist()
 
     def seconds(row: int) -> tuple[float, float]:
         start, computed = time.perf_counter(), time.thread_time()
@@ -82,13 +102,18 @@ def timed(call: Callable[[int], object], queries: int) -> Milliseconds:
         return time.perf_counter() - start, time.thread_time() - computed
 
     call(rows[0])
-    rounds, slowed = [[*map(seconds, rows)]], _slowed(int(time.monotonic()))
+    first, end = list[tuple[float, float]](), time.monotonic() + TIMED_S
+    while len(first) < len(rows) and (len(first) < TIMED_QUERIES or time.monotonic() < end):
+        first.append(seconds(rows[len(first)]))
+    rows, rounds, slowed = rows[: len(first)], [first], _slowed(int(time.monotonic()))
     while len(rounds) < ROUNDS and 1000 * np.sum(rounds, axis=(0, 1))[0] < ROUNDS_MS:
         rounds.append([*map(seconds, rows)])
     quickest, computed = 1000 * np.min(rounds, axis=0).T
     ms = float(quickest.mean())
     _note(Note((machine(),), ms, min(ms, max(ms / slowed, float(computed.mean())))))
-    return np.asarray(quickest)
+    times = np.full(queries, np.nan)
+    times[rows] = quickest
+    return times
 
 
 @lru_cache(maxsize=1)

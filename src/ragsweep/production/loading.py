@@ -173,9 +173,10 @@ def refuse_if_not_alone(parts: object, where: object) -> None:
     """
     for part in components_within(parts):
         kind = part if isinstance(part, type) else type(part)
-        if not issubclass(kind, Retriever) or not (kind.brings_passages or kind.finds_by_name or kind.learns):
+        learns = issubclass(kind, Retriever | Reranker) and kind.learns
+        if not learns and not (issubclass(kind, Retriever) and (kind.brings_passages or kind.finds_by_name)):
             continue
         why = "it learns from judgments, and was measured on folds of them"
-        if not kind.learns:
+        if not learns:
             why = "what it searches runs or lies elsewhere"
         raise ConfigError(f"{where}: {kind.__module__}.{kind.__qualname__} cannot be exported: {why}")

@@ -16,6 +16,7 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from ragsweep import tracking
+from ragsweep.core.csv_files import TIME
 from ragsweep.core.parsing import from_json
 from ragsweep.core.project import project
 from ragsweep.core.terminal import aligned, one_line
@@ -154,7 +155,7 @@ def _values(metrics: Mapping[tuple[str, int], float], table: pd.DataFrame) -> di
     lasting = [key for key in metrics if not key[0].startswith("latency/")]
     ordered = sorted(lasting, key=lambda key: ("/" in key[0], key))  # f1 before ci/f1_low
     values: dict[str, Any] = {f"{name} at {step}" if step else name: metrics[name, step] for name, step in ordered}
-    for column in table.columns:
+    for column in table.columns.drop(TIME, errors="ignore"):
         cells = table[column] if pd.api.types.is_numeric_dtype(table[column]) else table[column].fillna("")
         by_query = zip(table["query_id"], cells.tolist(), strict=True)
         values |= {f"{column} of query {query}": cell for query, cell in by_query}

@@ -35,7 +35,7 @@ from ragsweep.retrieval.queries.abbreviations import Abbreviations
 from ragsweep.retrieval.queries.spellcheck import SpellCheck
 from ragsweep.retrieval.ranking import Names, Ranking, Search, ranked
 from ragsweep.retrieval.rerankers.cross_encoder import CrossEncoderReranker
-from ragsweep.retrieval.rerankers.cutoffs import ConfidenceCutoff, GapCutoff
+from ragsweep.retrieval.rerankers.cutoffs import ConfidenceCutoff, GapCutoff, QueryCutoffs, TypeCutoff
 from ragsweep.retrieval.rerankers.encoder_reranker import EncoderReranker
 from ragsweep.retrieval.rerankers.llm import LanguageModelReranker
 from ragsweep.retrieval.rerankers.mmr import MmrReranker
@@ -83,6 +83,7 @@ __all__ = [
     "PageUnit",
     "ParentUnit",
     "PipelineRetriever",
+    "QueryCutoffs",
     "Ranker",
     "Ranking",
     "ReciprocalRankFusion",
@@ -104,6 +105,7 @@ __all__ = [
     "Thresholded",
     "Trace",
     "TransformersModel",
+    "TypeCutoff",
     "WeightedSum",
     "WindowUnit",
     "WordLlamaEncoder",

@@ -19,7 +19,7 @@ from ragsweep.models.encoders.encoder import Encoder
 from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.retrieval.indexes.index import ExactIndex, Index
 from ragsweep.retrieval.kinds import Method, Thresholded
-from ragsweep.retrieval.ranking import Ranking, Search, searching
+from ragsweep.retrieval.ranking import Ranking, Search, in_stage, searching
 from ragsweep.retrieval.ranking_checks import checked_ranking, expect_encoder
 from ragsweep.store.code import kind_of
 from ragsweep.store.component import expect_kind
@@ -81,8 +81,9 @@ class DenseRetriever(Thresholded):
             raise RetrieverError(f"index: {kind_of(self.index)} opened {type(find).__name__}, {expected}")
         with progress(searching(passages, queries), len(queries)):
             found = checked_ranking(find(queries, depth), search, depth, kind_of(self.index))
-        latency_ms = timed(lambda row: find(queries[[row]], depth), len(queries))
-        found = replace(found, latency_ms=encoding_ms(self.encoder, self.store, search.queries) + latency_ms)
+        searching_ms = timed(lambda row: find(queries[[row]], depth), len(queries))
+        encoding = in_stage("encode", encoding_ms(self.encoder, self.store, search.queries))
+        found = found.costing(encoding, in_stage("search", searching_ms))
         if not len(found.index_bytes):
             size = passages.nbytes + sum(array.nbytes for array in index.values())
             found = replace(found, index_bytes=np.array([size]))

@@ -116,6 +116,7 @@ class Ranker(Retriever, ABC):
     role: ClassVar[str] = ""  # its part in a hybrid, such as `sparse`; empty takes the name of the setting
     cuts: ClassVar[Sequence[str]] = ()  # settings that remove passages which were ranked; None turns each off
     may_have_cut: bool = False  # whether such settings worked where the ranking was made
+    has_scores: bool = True  # False if its scores say no more than the order
 
     @abstractmethod
     def rank(self, search: Search, depth: int) -> Ranking:
@@ -191,7 +192,7 @@ class Expansion(NamedTuple):
 
     Attributes:
         searches: One search, or several whose rankings are fused; each has the same passages and as many queries.
-        latency_ms: What expanding a single query costs, for a sample of queries, shape [sample]; empty if not timed.
+        latency_ms: What expanding each query costs on its own, shape [queries]; empty if not timed.
         changes: What was changed in each query, in a few words, shape [queries]; empty for a query that was not.
         fusion: Makes one ranking of those of several searches.
     """
@@ -243,13 +244,18 @@ class Fusion(Component, ABC):
 class Reranker(Component, ABC):
     """Reorders the first passages of a ranking; write your own as a class that inherits from this one."""
 
+    learns: ClassVar[bool] = False  # whether it learns from judgments, so that it serves one dataset alone
+
     @abstractmethod
     def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
         """At most `depth` passages for every query, each one of those that `ranking` has for it.
 
-        Its `latency_ms` is what reranking for a single query costs, for the queries of `sample`. If it is empty, the
-        pipeline measures that. The `latency_ms` of `ranking` is always empty.
+        Its `latency_ms` is what reranking for each query costs on its own. If it is empty, the pipeline measures that.
+        The `latency_ms` of `ranking` is always empty.
         """
+
+    def check(self, search: Search) -> None:
+        """Raise an error for a search that it cannot work with, before anything is recorded."""
 
     @property
     def candidates(self) -> int | None:

@@ -22,9 +22,9 @@ from ragsweep.retrieval.kinds import (
     Trace,
     within,
 )
-from ragsweep.retrieval.ranking import Ranking, Search, TextsRead
+from ragsweep.retrieval.ranking import Ranking, Search, TextsRead, in_stage
 from ragsweep.retrieval.ranking_checks import expect_ranker
-from ragsweep.retrieval.stages import expand, fuse, rank, rerank, total_ms
+from ragsweep.retrieval.stages import expand, fuse, rank, rerank
 from ragsweep.store.code import name_of
 from ragsweep.store.component import expect_kind
 
@@ -78,6 +78,13 @@ class PipelineRetriever(Thresholded):
     def parts(self) -> Mapping[str, Ranker]:
         """The ranker."""
         return {"ranker": self.ranker}
+
+    def check(self, search: Search) -> None:
+        """Raise an error for a search that a stage cannot work with."""
+        super().check(search)
+        for stage in (self.reranker, self.dynamic_k):
+            if stage is not None:
+                stage.check(search)
 
     def details(self, search: Search) -> Mapping[str, Sequence[str]]:
         """What was searched for instead of each query, and what the ranker says of each query."""
@@ -149,4 +156,4 @@ class PipelineRetriever(Thresholded):
             if fusion is None:
                 raise ConfigError(f"rewriter: {name_of(self.rewriter)} makes several searches and has no fusion")
             ranking = fuse(fusion, rankings, search, depth)
-        return replace(ranking, latency_ms=total_ms([latency_ms, ranking.latency_ms]))
+        return ranking.costing(in_stage("rewrite", latency_ms), ranking.by_stage)

@@ -10,9 +10,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.core.arrays import NOTHING, Indices, Milliseconds, Scores
+from ragsweep.core.arrays import NOTHING, Indices, Milliseconds, Scores, StageTimes
 from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.timing import UNTIMED
+
+STAGES = ("rewrite", "route", "encode", "search", "fuse", "rerank")  # whose times are told apart
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,9 @@ class Ranking:
     Attributes:
         passages: Position in the corpus, shape [queries, depth]; `NOTHING` after the last one retrieved.
         scores: Their scores, shape [queries, depth]; -inf where there is no passage.
-        latency_ms: What a single query costs on its own, for a sample of queries, shape [sample]; empty if not timed.
+        latency_ms: What each query costs on its own, shape [queries]; NaN where that is not known, empty if it is not
+            known of any.
+        stages_ms: How much of that each of `STAGES` takes, shape [stages, queries]; empty if the search takes all.
         recall_of_exact: Share of the passages of exact search that an approximate index found, shape [queries]; empty
             if the search was exact.
         index_bytes: Bytes of everything that a search reads besides the queries, shape [1]; empty if not known.
@@ -36,16 +40,33 @@ class Ranking:
     recall_of_exact: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     index_bytes: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     others: Scores = field(default_factory=lambda: np.empty(0))
+    stages_ms: StageTimes = field(default_factory=lambda: UNTIMED)
+
+    @property
+    def by_stage(self) -> StageTimes:
+        """What each of `STAGES` takes, shape [stages, queries]; empty if not timed."""
+        return self.stages_ms if len(self.stages_ms) else in_stage("search", self.latency_ms)
+
+    def costing(self, *parts: StageTimes) -> Ranking:
+        """The ranking with the sum of these times by stage; without times if a part was not timed."""
+        stages = np.sum(parts, axis=0) if all(map(len, parts)) else UNTIMED
+        return replace(self, latency_ms=stages.sum(axis=0) if len(stages) else UNTIMED, stages_ms=stages)
 
     def rows(self, queries: Indices) -> Ranking:
         """The ranking of some queries."""
-        recall, others = (each[queries] if len(each) else each for each in (self.recall_of_exact, self.others))
-        passages, scores = self.passages[queries], self.scores[queries]
-        return replace(self, passages=passages, scores=scores, recall_of_exact=recall, others=others)
+        of_queries = ("passages", "scores", "latency_ms", "recall_of_exact", "others")
+        arrays = {name: getattr(self, name) for name in of_queries}
+        rows = {name: array[queries] if len(array) else array for name, array in arrays.items()}
+        return replace(self, **rows, stages_ms=self.stages_ms[..., queries] if len(self.stages_ms) else UNTIMED)
 
     def row(self, query: int) -> Ranking:
         """The ranking of one query alone."""
         return self.rows(np.array([query]))
+
+
+def in_stage(stage: str, ms: Milliseconds) -> StageTimes:
+    """Times of one of `STAGES` as times of all, shape [stages, queries]; empty if it was not timed."""
+    return np.where(np.array(STAGES)[:, np.newaxis] == stage, ms, 0.0) if len(ms) else UNTIMED
 
 
 class Names(NamedTuple):

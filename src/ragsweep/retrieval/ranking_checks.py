@@ -13,7 +13,7 @@ from ragsweep.core.arrays import NOTHING, Indices, Milliseconds, Scores
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.models.encoders.encoder import Encoder
 from ragsweep.retrieval.kinds import Ranker
-from ragsweep.retrieval.ranking import Ranking, Search
+from ragsweep.retrieval.ranking import STAGES, Ranking, Search
 from ragsweep.retrieval.results import Answers, ExternalRetriever, Result
 from ragsweep.store.code import kind_of
 from ragsweep.store.component import expect_kind
@@ -66,7 +66,7 @@ def checked_ranking(ranking: object, search: Search, depth: int, name: str) -> R
             found = passage if field == "passages" else f"{score} of passage {passage}"
             place = f"{field}[{query}, {rank}] (query {query}, rank {rank + 1})"
             raise RetrieverError(f"{name}: {place}: found {found}{expected}")
-    latency_ms = _latency(ranking.latency_ms, queries, name)
+    latency_ms = _times(ranking.latency_ms, (queries,), f"{name}: latency_ms")
     recall = _array(ranking.recall_of_exact, "float64", f"{name}: recall_of_exact")
     if recall.shape not in ((0,), (queries,)) or not ((recall >= 0) & (recall <= 1)).all():
         raise RetrieverError(f"{name}: recall_of_exact: expected none or {queries} numbers from 0 to 1")
@@ -78,7 +78,8 @@ def checked_ranking(ranking: object, search: Search, depth: int, name: str) -> R
         raise RetrieverError(
             f"{name}: others: expected none or {queries} numbers from {-LARGEST_SCORE:g} to {LARGEST_SCORE:g}"
         )
-    return Ranking(passages, scores, latency_ms, recall, index_bytes, others)
+    stages_ms = _times(ranking.stages_ms, (len(STAGES), queries), f"{name}: stages_ms")
+    return Ranking(passages, scores, latency_ms, recall, index_bytes, others, stages_ms)
 
 
 def check_within(reranked: Ranking, ranking: Ranking, name: str) -> None:
@@ -114,8 +115,8 @@ def checked_answers(answers: object, queries: int, name: str) -> Answers:
                 place = f"[{query}][{rank}] (query {query}, rank {rank + 1})"
                 raise RetrieverError(f"{name}: results{place}: {flaw}")
     latency: object = answers.latency_ms
-    unknown = isinstance(latency, Sequence) and not latency
-    return answers._replace(latency_ms=_latency(np.empty(0) if unknown else latency, queries, name))
+    times = np.empty(0) if isinstance(latency, Sequence) and not latency else latency
+    return answers._replace(latency_ms=_times(times, (queries,), f"{name}: latency_ms"))
 
 
 def _flaw_of_result(result: object) -> str | None:
@@ -129,11 +130,14 @@ def _flaw_of_result(result: object) -> str | None:
     return None
 
 
-def _latency(value: object, queries: int, name: str) -> Milliseconds:
-    latency_ms: Milliseconds = _array(value, "float64", f"{name}: latency_ms")
-    if latency_ms.ndim != 1 or len(latency_ms) > queries or not (np.isfinite(latency_ms) & (latency_ms >= 0)).all():
-        raise RetrieverError(f"{name}: latency_ms: expected a row of at most {queries} numbers of at least 0")
-    return latency_ms
+def _times(value: object, shape: tuple[int, ...], what: str) -> Milliseconds:
+    """The times of this shape, or none."""
+    times: Milliseconds = _array(value, "float64", what)
+    known = times[~np.isnan(times)]
+    if times.shape not in ((0,), shape) or not (np.isfinite(known) & (known >= 0)).all():
+        expected = f"expected none, or shape {[*shape]} with numbers of at least 0, NaN where one is not known"
+        raise RetrieverError(f"{what}: found shape {[*times.shape]}, {expected}")
+    return times
 
 
 def _array(value: object, kind: str, what: str) -> npt.NDArray[Any]:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
+from math import isfinite, isnan, nan
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
@@ -50,7 +50,8 @@ class Answers(NamedTuple):
 
     Attributes:
         results: Of each query, best first; None for a query that was never asked, where only a record is read.
-        latency_ms: What a query costs on its own, for some or all of them; empty if not known.
+        latency_ms: What each query costs on its own, shape [queries]; NaN for one of which that is not known, empty if
+            it is known of none.
         notices: What is unusual about what came back, as sentences.
         others: Other queries that were asked.
         kept: How many of them came back at an earlier time, and were kept.
@@ -138,11 +139,10 @@ class Line:
 
 def lines_of(queries: Sequence[str], answers: Answers) -> Iterator[str]:
     """The lines of the file."""
-    timed = len(answers.latency_ms) == len(queries)
-    for row, (query, results) in enumerate(zip(queries, answers.results, strict=True)):
-        ms = float(answers.latency_ms[row]) if timed else None
+    times = answers.latency_ms.tolist() or [nan] * len(queries)
+    for query, results, ms in zip(queries, answers.results, times, strict=True):
         plain = None if results is None else [_plain(each) for each in results]
-        found = {"query": query, "results": plain, "ms": ms}
+        found = {"query": query, "results": plain, "ms": None if isnan(ms) else ms}
         yield json.dumps(found, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -189,10 +189,7 @@ class ReturnedRetriever(MatchedRetriever):
             if query not in self._lines:
                 raise RetrieverError(f"{self.path}: has no line of the query {quoted(query)}")
             found.append(self._lines[query])
-        times = [each.ms for each in found if each.ms is not None]
-        asked = [each for each in found if each.results is not None]
-        known = np.array(times if len(times) == len(asked) else [])
-        return Answers([each.results for each in found], known)
+        return Answers([each.results for each in found], np.array([each.ms for each in found], np.float64))
 
     @cached_property
     def _lines(self) -> Mapping[str, Line]:

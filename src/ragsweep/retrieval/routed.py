@@ -13,12 +13,12 @@ from ragsweep.config.run_settings import Seed
 from ragsweep.core.arrays import NOTHING, Indices, Milliseconds
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between, Text
-from ragsweep.core.timing import UNTIMED, sample
+from ragsweep.core.timing import UNTIMED
 from ragsweep.models.encoders.encoder import Encoder
 from ragsweep.retrieval.kinds import Ranker, Trace, within
-from ragsweep.retrieval.ranking import Ranking, Search, TextsRead
+from ragsweep.retrieval.ranking import Ranking, Search, TextsRead, in_stage
 from ragsweep.retrieval.ranking_checks import expect_encoder, expect_ranker
-from ragsweep.retrieval.stages import rank, total_bytes, total_ms
+from ragsweep.retrieval.stages import rank, total_bytes
 from ragsweep.store.stage_store import NO_STORE, Store
 
 
@@ -112,7 +112,7 @@ class RoutedQueries(Ranker):
     Attributes:
         settings: The routes and the classifier.
         route: The route of each query, shape [queries].
-        choosing_ms: What encoding and classifying a query costs, for a sample of them.
+        choosing_ms: What encoding and classifying each query costs on its own, shape [queries]; empty if not timed.
     """
 
     settings: RoutedRetriever
@@ -126,19 +126,19 @@ class RoutedQueries(Ranker):
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query by its route, at most `depth` of them."""
         rankings = [rank(ranker, search, depth) for ranker in self.settings.routes.values()]
-        rows, times = sample(len(self.route)), [ranking.latency_ms for ranking in rankings]
-        are_timed = {len(ms) for ms in times} == {len(rows)}
+        times = [ranking.by_stage for ranking in rankings]
         recalls = [ranking.recall_of_exact for ranking in rankings]
         exact = np.ones(len(self.route))  # the recall of a ranker that searches exactly
-        return Ranking(
+        ranking = Ranking(
             _taken([_padded(ranking.passages, depth, NOTHING) for ranking in rankings], self.route),
             _taken([_padded(ranking.scores, depth, -np.inf) for ranking in rankings], self.route),
-            total_ms([self.choosing_ms, _taken(times, self.route[rows])]) if are_timed else UNTIMED,
-            _taken([recall if len(recall) else exact for recall in recalls], self.route)
+            recall_of_exact=_taken([recall if len(recall) else exact for recall in recalls], self.route)
             if any(map(len, recalls))
             else np.empty(0),
-            total_bytes(rankings),
+            index_bytes=total_bytes(rankings),
         )
+        taken = _taken([of_stages.T for of_stages in times], self.route).T if all(map(len, times)) else UNTIMED
+        return ranking.costing(in_stage("route", self.choosing_ms), taken)
 
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""

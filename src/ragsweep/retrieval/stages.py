@@ -16,9 +16,9 @@ import numpy as np
 from ragsweep.core.arrays import Indices, Milliseconds
 from ragsweep.core.digest import digest_texts
 from ragsweep.core.errors import RetrieverError, Terminated
-from ragsweep.core.timing import UNTIMED, timed, with_note, without_note
+from ragsweep.core.timing import timed, with_note, without_note
 from ragsweep.retrieval.kinds import Expander, Expansion, Fusion, Ranker, Reranker, Rewriter
-from ragsweep.retrieval.ranking import Ranking, Search, reaching, without_unranked
+from ragsweep.retrieval.ranking import Ranking, Search, in_stage, reaching, without_unranked
 from ragsweep.retrieval.ranking_checks import check_within, checked_ranking
 from ragsweep.store.code import kind_of
 from ragsweep.store.identity import identity
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Rewritten(NamedTuple):
-    """Queries as they are searched for, and what rewriting a single one costs, for a sample of them."""
+    """Queries as they are searched for, and what rewriting each of them costs on its own, each of shape [queries]."""
 
     queries: tuple[str, ...]
     latency_ms: Milliseconds
@@ -105,13 +105,13 @@ def fuse(fusion: Fusion, rankings: Sequence[Ranking], search: Search, depth: int
     fused = checked_ranking(_call(fusion, lambda: fusion.fuse(rankings)), search, most, kind_of(fusion))
     ms = timed(lambda row: fusion.fuse([ranking.row(row) for ranking in rankings]), len(search.queries))
     recalls = [ranking.recall_of_exact for ranking in rankings if len(ranking.recall_of_exact)]
-    return Ranking(
+    ranking = Ranking(
         fused.passages[:, :depth],
         fused.scores[:, :depth],
-        total_ms([*(ranking.latency_ms for ranking in rankings), ms]),
-        np.mean(recalls, axis=0) if recalls else np.empty(0),
-        total_bytes(rankings),
+        recall_of_exact=np.mean(recalls, axis=0) if recalls else np.empty(0),
+        index_bytes=total_bytes(rankings),
     )
+    return ranking.costing(*(ranking.by_stage for ranking in rankings), in_stage("fuse", ms))
 
 
 def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> Ranking:
@@ -131,17 +131,8 @@ def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> 
     inputs = [search.digest, candidates, ranking.passages.shape[1], depth]
     kept = _kept(reranker, inputs, lambda: with_note(reranked))
     found = checked_ranking(Ranking(kept["passages"], kept["scores"]), search, depth, name)
-    return replace(
-        found,
-        latency_ms=total_ms([ranking.latency_ms, kept["ms"]]),
-        recall_of_exact=ranking.recall_of_exact,
-        index_bytes=ranking.index_bytes,
-    )
-
-
-def total_ms(stages: Sequence[Milliseconds]) -> Milliseconds:
-    """What a query costs in all stages, shape [sample]; empty if one of them was not timed."""
-    return np.sum(stages, axis=0) if len({len(stage) for stage in stages}) == 1 else UNTIMED
+    found = replace(found, recall_of_exact=ranking.recall_of_exact, index_bytes=ranking.index_bytes)
+    return found.costing(ranking.by_stage, in_stage("rerank", kept["ms"]))
 
 
 def total_bytes(rankings: Sequence[Ranking]) -> Indices:

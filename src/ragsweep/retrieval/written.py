@@ -13,7 +13,6 @@ import numpy as np
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between, Text
 from ragsweep.core.terminal import counted, quoted, say_once
-from ragsweep.core.timing import sample
 from ragsweep.datasets import Document, Passage
 from ragsweep.datasets.model.collection import readable
 from ragsweep.models.language.language_model import Asking, Completion, LanguageModel, MaxTokens, most_tokens
@@ -175,7 +174,7 @@ class WrittenQuery(Written, Expander):
         searched = zip(*map(self._searched, search.queries, texts), strict=True)
         words = (sum(len(text.split()) for text in of_query) for of_query in texts)
         changes = tuple(f"{counted(number, 'word')} by the model" if number else "" for number in words)
-        times_ms = np.array([replies[row].time_ms for row in sample(len(replies)).tolist()], np.float64)
+        times_ms = np.array([reply.time_ms for reply in replies], np.float64)
         return Expansion(tuple(replace(search, queries=each) for each in searched), times_ms, changes, self.fusion)
 
     def _searched(self, query: str, texts: Sequence[str]) -> list[str]:

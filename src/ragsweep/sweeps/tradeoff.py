@@ -110,6 +110,8 @@ def _costs(sweep: Sweep, cost: str) -> Array:
     values = sign * np.array([outcome.value(cost) for outcome in sweep.outcomes], dtype=float)
     measures = [outcome.facts.measures[cost] for outcome in sweep.outcomes if cost in outcome.facts.measures]
     lengths = {len(measure.sample) for measure in measures}
-    if any(measure.is_one_time for measure in measures) or len(lengths) > 1 or 0 < len(measures) < len(values):
+    only_some = 0 < len(measures) < len(values) or {0} < lengths
+    if only_some or any(measure.is_one_time for measure in measures):
         return values[:, None]
-    return values if lengths <= {0} else sign * np.array([measure.sample for measure in measures])
+    shortest = min(lengths, default=0)  # the first times of all samples are those of the same queries
+    return sign * np.array([measure.sample[:shortest] for measure in measures]) if shortest else values

@@ -60,11 +60,11 @@ class MetricFact(Metric):
 
 @dataclass(frozen=True, kw_only=True)
 class MeasureFact(Metric):
-    """A number besides the metrics: its value, and the values of a few items; empty if none.
+    """A number besides the metrics.
 
     Attributes:
         value: The number.
-        sample: The values of a few items; empty if there are none.
+        sample: The values of some items, as of `Measure`; empty if there are none.
         machines: What a time was taken with; empty if unknown, None if that was not noted.
         slowed_by: By which factor load may have lengthened a time; None if that is not known.
     """

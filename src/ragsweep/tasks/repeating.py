@@ -85,6 +85,11 @@ def joined(repeats: Sequence[Measurement], decide_by: str, *, resamples: int, se
         measures=[measure for measure, _ in measures],
         curves={name: _curve([of[name] for of in curves]) for name in first.curves if all(name in of for of in curves)},
         details={name: _texts([one.details.get(name, ()) for one in repeats]) for name in first.details},
+        numbers={
+            name: np.mean([one.numbers[name] for one in repeats], axis=0)
+            for name in first.numbers
+            if all(name in one.numbers for one in repeats)
+        },
         facts=facts,
         findings=[*dict.fromkeys(finding for one in repeats for finding in one.findings)],
         notices=[*dict.fromkeys(notice for one in repeats for notice in one.notices)],

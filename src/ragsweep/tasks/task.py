@@ -130,8 +130,8 @@ class Measure:
         metric: Its description.
         value: The number.
         per_item: The values of the items that it is computed from, shape [items]; None if items have none.
-        sample: The values of a few items, the same ones for every configuration, shape [sample]; None if there are
-            none.
+        sample: The values of some items in an order that is the same for every configuration, shape [sample]. So the
+            first of a longer sample are those of a shorter one. None if there are none.
         machines: What a time was taken with, if it is one and its task notes that.
         slowed_by: By which factor load may have lengthened a time; None if that is not known.
     """
@@ -166,6 +166,8 @@ class Measurement:
             columns that are the same for every configuration. One is `query_group` where items come in groups.
         scores: The metrics, in display order.
         details: Further text columns of the same table that depend on the configuration, such as what was retrieved.
+        numbers: Further columns of numbers, such as `time_ms`: NaN for an item of which one is not known, shape [items]
+            each.
         curves: Curves by metric name.
         measures: Further numbers, such as costs.
         facts: Further JSON-compatible values for `results/evaluation.json`.
@@ -191,6 +193,7 @@ class Measurement:
     items: pd.DataFrame
     scores: Sequence[Score]
     details: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    numbers: Mapping[str, Array] = field(default_factory=dict)
     curves: Mapping[str, Curve] = field(default_factory=dict)
     measures: Sequence[Measure] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -226,7 +229,7 @@ class Measurement:
         costs = {each.metric.name: each.per_item for each in self.measures if each.per_item is not None}
         others = {name: self.items[name] for name in self.item_columns}
         details = {name: list(texts) for name, texts in self.details.items()}
-        return self.items[[*TEXT_COLUMNS]].assign(**means, **costs, **details, **others)
+        return self.items[[*TEXT_COLUMNS]].assign(**means, **costs, **self.numbers, **details, **others)
 
     @property
     def item_columns(self) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ragsweep.datasets import Collection, Dataset, Document, Query, RecursiveChunker
 from ragsweep.datasets.model.chunking import Chunker
 from ragsweep.retrieval.ingest.ingest import indexed
@@ -126,10 +128,10 @@ class SystemContract(ComponentContract):
         answers = self.make(store).answers(self.queries, RESULTS)
         assert all(each.score is None or isfinite(each.score) for results in answers.results for each in results)
 
-    def test_latency_is_that_of_some_of_the_queries(self, store: Store) -> None:
+    def test_latency_is_that_of_each_query_or_of_none(self, store: Store) -> None:
         latency = self.make(store).answers(self.queries, RESULTS).latency_ms
-        assert len(latency) <= len(self.queries)
-        assert (latency >= 0).all()
+        assert len(latency) in (0, len(self.queries))
+        assert (latency[~np.isnan(latency)] >= 0).all()
 
     def test_the_answer_to_a_query_does_not_depend_on_the_others(self, store: Store) -> None:
         together = self.make(store).answers(self.queries, RESULTS).results

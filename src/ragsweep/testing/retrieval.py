@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from ragsweep.core.timing import sample
 from ragsweep.models.encoders.embeddings import check_embeddings
 from ragsweep.retrieval import NOTHING, Ranker, Ranking, Search, SparseRetriever, Trace, rank
 from ragsweep.retrieval.stages import fuse, rerank, rewrite
@@ -223,7 +222,7 @@ class ExpanderContract(StageContract):
         for texts in (*(each.queries for each in searches), changes):
             assert isinstance(texts, tuple)
             assert [type(text) for text in texts] == [str] * len(self.search.queries)
-        assert len(latency_ms) in (0, len(sample(len(self.search.queries))))
+        assert len(latency_ms) in (0, len(self.search.queries))
         assert (latency_ms >= 0).all()
 
     def test_a_query_is_expanded_the_same_beside_any_others(self, made: Any) -> None:

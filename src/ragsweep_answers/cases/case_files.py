@@ -12,7 +12,7 @@ from ragsweep.datasets.formats.own import OF_PDF, as_typed
 from ragsweep.datasets.formats.pdf_documents import PageNumbers, PdfDocuments
 from ragsweep.datasets.model.cases import Case
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query
-from ragsweep.datasets.model.faults import Faults
+from ragsweep.datasets.model.faults import AbsentUnitError, Faults
 from ragsweep.datasets.model.pages import Match, Pages, keys_of, with_keys
 from ragsweep.datasets.model.selecting import Selecting
 from ragsweep.datasets.readers.columns import with_nested
@@ -98,6 +98,8 @@ class CasesDataset(Selecting):
                         case.query_id, self.columns.grades_of(row, where, in_text=in_text), where
                     )
                 cases.append(case)
+            except AbsentUnitError as error:
+                faults.add_absent(error, Query.of(case), len(cases), case)
             except DatasetError as error:
                 faults.add(error, name)
         collection = Collection(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ragsweep.config.run_settings import Cutoff, Repeats, Seed
+from ragsweep.core.csv_files import TIME
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.limits import TokenizerName
@@ -291,6 +292,7 @@ class AnswersTask(Task):
             items=tables.items(items),
             scores=found,
             details=tables.details(evaluation),
+            numbers={TIME: evaluation.values("time_ms")} if timed else {},
             curves=evaluation.evidence.curves if evaluation.evidence else {},
             measures=counted,
             facts=tables.facts(evaluation, found, counted),

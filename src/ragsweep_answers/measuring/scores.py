@@ -8,6 +8,7 @@ import numpy as np
 
 from ragsweep.core.timing import Machines
 from ragsweep.models.language.response import CAUSE_NAMES
+from ragsweep.tasks.latency import latency_measures, latency_metrics
 from ragsweep.tasks.metric import Guessing, Metric, Unread
 from ragsweep.tasks.task import Measure, Score
 from ragsweep_answers.measuring.answer_evaluation import Evaluation
@@ -48,13 +49,9 @@ TOKENS_IN = Metric("tokens/in", "Tokens in", "tokens", higher_is_better=False, l
 TOKENS_OUT = Metric("tokens/out", "Tokens out", "tokens", higher_is_better=False, low=0)
 TOTAL_IN = Metric("tokens/total_in", "Tokens in, all answers", "tokens", higher_is_better=False, low=0)
 TOTAL_OUT = Metric("tokens/total_out", "Tokens out, all answers", "tokens", higher_is_better=False, low=0)
-LATENCY = Metric("latency/mean_ms", "Time of an answer", "ms", higher_is_better=False, low=0)
-LATENCY_MEDIAN = Metric("latency/median_ms", "Time of an answer (median)", "ms", higher_is_better=False, low=0)
-LATENCY_P95 = Metric("latency/p95_ms", "Time of an answer (95th percentile)", "ms", higher_is_better=False, low=0)
-LATENCY_TOTAL = Metric("latency/total_ms", "Time of all answers", "ms", higher_is_better=False, low=0)
+LATENCIES = latency_metrics("Time of an answer", "Time of all answers")
 
 REASONING = (RELEVANCE, COMPLETENESS, CITED, USED, COHERENCE, WORDS, HALLUCINATION_RATE)
-LATENCIES = (LATENCY, LATENCY_MEDIAN, LATENCY_P95, LATENCY_TOTAL)
 TOKENS = (TOKENS_IN, TOTAL_IN, TOKENS_OUT, TOTAL_OUT)
 PER_ITEM = (NO_ANSWER_SHARE, IF_FIRST, IF_CHANCE, WITHHELD_SHARE, CONTEXT, TOKENS_IN, TOKENS_OUT)  # for comparisons
 TOTALS = {TOKENS_IN: TOTAL_IN, TOKENS_OUT: TOTAL_OUT}  # where they are known of every answer
@@ -100,10 +97,6 @@ def measures(evaluation: Evaluation, machines: Machines | None) -> list[Measure]
     found += [] if isnan(evaluation.safety) else [Measure(SAFETY, evaluation.safety)]
     times = evaluation.values("time_ms")
     if len(known := times[~np.isnan(times)]):
-        median, p95 = np.quantile(known, [0.5, 0.95])
         sample = times if len(known) == len(times) else None
-        found += [
-            Measure(metric, float(value), sample=sample if metric is LATENCY else None, machines=machines)
-            for metric, value in zip(LATENCIES, (known.mean(), median, p95, known.sum()), strict=True)
-        ]
+        found += latency_measures(LATENCIES, known, sample=sample, machines=machines)
     return sorted(found, key=lambda measure: MEASURES.index(measure.metric))

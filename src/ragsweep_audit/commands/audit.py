@@ -63,6 +63,9 @@ def _lines(items: Dataset, audited: Audit) -> Iterator[str]:
     from ragsweep_audit.findings.finding import NOTHING_WRONG
 
     yield f"{items.name}: {', '.join(f'{count:,} {what}' for what, count in items.profile.items())}"
+    if any(audited.coverage.values()):
+        numbers = ", ".join(f"{count:,} {what}" for what, count in audited.coverage.items())
+        yield f"relevant {items.unit}s: {numbers}"
     if not audited.findings:
         yield NOTHING_WRONG
     for finding in audited.findings:

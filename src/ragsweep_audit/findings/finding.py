@@ -63,12 +63,14 @@ class Audit:
         not_checked: What was not looked for, or only in a part of the dataset, one sentence each.
         undetectable: What was looked for and would be missed in this dataset, one sentence each.
         groups: What the groups of queries cost, if there are any, one sentence.
+        coverage: How many relevant units are `expected`, `present` and `missing`.
     """
 
     findings: tuple[Finding, ...] = ()
     not_checked: tuple[str, ...] = ()
     undetectable: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    coverage: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def sentences(self) -> list[str]:

@@ -101,7 +101,8 @@ def _expect_ranking(task: Any, label: str) -> RankingTask:
         is not None,
         "brings passages of its own, and judging needs those of our documents; write what it ranks in a file, by the "
         "names of pages or documents, and take retriever=run_file with chunker=page": task.retriever.brings_passages,
-        "learns from judgments, which are what is asked for here": task.retriever.learns,
+        "learns from judgments, which are what is asked for here": task.retriever.learns
+        or (task.dynamic_k is not None and task.dynamic_k.learns),
     }
     if refused := [why for why, is_so in refusals.items() if is_so]:
         raise ConfigError(f"{label}: {refused[0]}")

@@ -13,10 +13,14 @@ from ragsweep.retrieval import (
     NOTHING,
     ConfidenceCutoff,
     GapCutoff,
+    QueryCutoffs,
     Search,
+    TypeCutoff,
     ranked,
 )
 from ragsweep.testing import RerankerContract
+from ragsweep.testing.component import SEARCH
+from ragsweep.testing.retrieval import StageContract
 
 
 class TestGap(RerankerContract):
@@ -35,6 +39,22 @@ class TestConfidence(RerankerContract):
 class TestConfidenceOfBm25(RerankerContract):
     component = ConfidenceCutoff
     settings: ClassVar = {"mass": 0.5, "temperature": 2.0, "least": 2, "most": 4}
+
+
+class TestByType(StageContract):
+    component = TypeCutoff
+
+
+class TestByQuery(RerankerContract):
+    component = QueryCutoffs
+    settings: ClassVar = {"lengths": {text: row for row, text in enumerate(SEARCH.queries[:3], start=1)}}
+
+
+def test_a_ranking_ends_at_the_k_of_its_query():
+    given = ranking([[3, 2, 1], [3, 2, 1], [3, 2, 1]])
+    search = Search(("iron",) * 3, ("one", "two", "other"))
+    found = QueryCutoffs({"one": 1, "two": 2}).rerank(search, given, 3).passages
+    assert (found != NOTHING).sum(axis=1).tolist() == [1, 2, 3]
 
 
 SCORES = st.lists(st.lists(st.integers(-3, 3) | st.floats(-100, 100), max_size=9), min_size=1, max_size=3)

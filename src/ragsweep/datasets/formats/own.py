@@ -18,7 +18,7 @@ from ragsweep.datasets.formats.pdf_parsers import Parser
 from ragsweep.datasets.formats.questions.question_table import TableQuestions
 from ragsweep.datasets.model.collection import Collection
 from ragsweep.datasets.model.dataset_format import Corpus, Questions
-from ragsweep.datasets.model.faults import OnError
+from ragsweep.datasets.model.faults import OnQuestionError
 from ragsweep.datasets.model.pages import Match, PageOrDocument, keys_of
 from ragsweep.datasets.model.selecting import Selecting
 from ragsweep.store.component import expect_kind
@@ -107,7 +107,7 @@ def pdf_dataset(
     store: Store = NO_STORE,
     skip: Sequence[str] = (),
     parser: Parser = "pdfium",
-    on_error: OnError = "refuse",
+    on_error: OnQuestionError = "refuse",
     ids: Text | Sequence[Text] | None = None,
     group: Text | None = None,
     qrels: Text | None = None,
@@ -156,7 +156,7 @@ def beir_dataset(
     split: Text = "test",
     type: Text | None = None,
     leave_out: LeaveOut = "same_id",
-    on_error: OnError = "refuse",
+    on_error: OnQuestionError = "refuse",
     ids: Text | Sequence[Text] | None = None,
     group: Text | None = None,
     qrels: Text | None = None,

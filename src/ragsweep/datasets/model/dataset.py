@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -65,6 +66,28 @@ class Qrels:
         rows = {query.query_id: row for row, query in enumerate(queries)}
         grades = {(rows[query_id], units[unit]): grade for query_id, unit, grade in judgments}
         return cls(*np.array([(*pair, grade) for pair, grade in grades.items()], dtype=np.int64).reshape(-1, 3).T)
+
+
+class Coverage(NamedTuple):
+    """How much of what is relevant can be retrieved.
+
+    Attributes:
+        expected: How many units are relevant to a query.
+        present: How many of them can be retrieved for a query that they are relevant to.
+    """
+
+    expected: int
+    present: int
+
+    @property
+    def missing(self) -> int:
+        """How many cannot be retrieved, so that every query misses them."""
+        return self.expected - self.present
+
+    @property
+    def share(self) -> float:
+        """The share of the expected units that is present; 0 of none."""
+        return self.present / self.expected if self.expected else 0.0
 
 
 @dataclass(frozen=True)
@@ -276,16 +299,13 @@ class Dataset:
             **({"left_out": self.left_out.number} if self.left_out.number else {}),
         }
 
-    def coverage(self, relevance_level: int = 1) -> float:
-        """Share of the units of at least this grade that can be retrieved for a query with such a judgment.
-
-        NaN if the passages are those that a system returned.
-        """
+    def coverage(self, relevance_level: int = 1) -> Coverage | None:
+        """How many units of at least this grade can be retrieved; None if the passages are those of a system."""
         if self.is_returned:
-            return float("nan")
+            return None
         relevant = self.qrels.grade >= relevance_level
-        units, found = np.unique(self.qrels.unit[relevant]), np.unique(self.qrels.unit[relevant & self.retrievable])
-        return len(found) / len(units) if len(units) else 0.0
+        units, present = np.unique(self.qrels.unit[relevant]), np.unique(self.qrels.unit[relevant & self.retrievable])
+        return Coverage(len(units), len(present))
 
 
 def passages_in(document: Document, spans: Sequence[Span]) -> Iterator[tuple[Passage, Sequence[Page]]]:

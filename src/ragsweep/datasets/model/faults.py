@@ -2,21 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ragsweep.core.errors import DatasetError
 
 OnError = Literal["refuse", "skip"]
+OnQuestionError = Literal["refuse", "skip", "keep"]
 
 FAULTS_SHOWN = 5
 
 
+class AbsentUnitError(DatasetError):
+    """A judgment names a page or a document that the documents do not have.
+
+    Attributes:
+        judgments: All judgments of the question, those of absent units among them.
+    """
+
+    judgments: Sequence[Any] = ()
+
+
+class Absent(NamedTuple):
+    """A question whose only fault is that it asks for pages or documents that the documents do not have.
+
+    Attributes:
+        query: The question, a `Query`.
+        judgments: All of its `Judgment`s, those of absent units among them.
+        position: How many questions before it can be used.
+        case: Its multiple-choice `Case`, if the dataset has cases.
+    """
+
+    query: Any
+    judgments: Sequence[Any]
+    position: int
+    case: Any = None
+
+
 class Fault(NamedTuple):
-    """Why a question or an answer cannot be used: a sentence, and its id, or None if that cannot be read either."""
+    """Why a question or an answer cannot be used.
+
+    Attributes:
+        text: A sentence.
+        name: The id; None if that cannot be read either.
+        absent: The question, if it can be measured with what is absent counting as missed.
+    """
 
     text: str
     name: str | None
+    absent: Absent | None = None
 
 
 @dataclass
@@ -39,7 +74,11 @@ class Faults:
         """Note that one cannot be used; `name` is its id."""
         self.found.append(Fault(str(error), name))
 
-    def left_out(self, on_error: OnError, usable: int) -> tuple[Fault, ...]:
+    def add_absent(self, error: AbsentUnitError, query: Any, position: int, case: Any = None) -> None:
+        """Note a question of absent units, which may be kept; arguments as of `Absent`."""
+        self.found.append(Fault(str(error), query.query_id, Absent(query, error.judgments, position, case)))
+
+    def left_out(self, on_error: OnQuestionError, usable: int) -> tuple[Fault, ...]:
         """The faults, if what has them is left out.
 
         Args:
@@ -49,7 +88,7 @@ class Faults:
         Raises:
             DatasetError: Some are faulty, and are not to be left out, or all of them are.
         """
-        if self.found and (on_error == "refuse" or not usable):
+        if self.found and (on_error != "skip" or not usable):
             raise self._refusal(usable)
         return tuple(self.found)
 
@@ -60,5 +99,8 @@ class Faults:
         shown = [first, *(text.removeprefix(f"{self.path}, ") for text in others)]
         more = [f"and {number - FAULTS_SHOWN:,} more"] if number > FAULTS_SHOWN else []
         found = f"{number:,} of {number + usable:,} {self.noun} cannot be used: " if number > 1 else ""
-        skip = f" ({self.group}.on_error=skip leaves {'them' if number > 1 else 'it'} out)" if usable else ""
-        return DatasetError(f"{found}{'; '.join(shown + more)}{skip}")
+        ways = [f"{self.group}.on_error=skip leaves {'them' if number > 1 else 'it'} out"] if usable else []
+        if all(fault.absent for fault in self.found):
+            ways.append(f"{self.group}.on_error=keep counts what is absent as missed")
+        advice = f" ({', '.join(ways)})" if ways else ""
+        return DatasetError(f"{found}{'; '.join(shown + more)}{advice}")

@@ -12,6 +12,7 @@ from typing import Literal
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import some_of
 from ragsweep.datasets.model.collection import Document, Judgment, Page, Unit
+from ragsweep.datasets.model.faults import AbsentUnitError
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed
 from ragsweep.text.normalisation import composed
 
@@ -84,7 +85,8 @@ class Pages:
             where: The place of the judgment, for error messages.
 
         Raises:
-            DatasetError: There is no such unit, or there are several. Without documents, any key is a unit.
+            AbsentUnitError: The key is well formed, and there is no such unit. Without documents, any key is a unit.
+            DatasetError: It is not well formed, or there are several.
         """
         key = composed(key.strip())
         if not self._documents:
@@ -94,7 +96,8 @@ class Pages:
             key = whole[1] + whole[2]
             units = self._units_of(key)
         if not units:
-            raise DatasetError(f"{where}: {self._unknown(key)}")
+            kind = AbsentUnitError if self._can_be_absent(key) else DatasetError
+            raise kind(f"{where}: {self._unknown(key)}")
         if len(units) > 1 and key not in self._by_key:
             raise AmbiguousPageError(
                 f"{where}: page {key!r} is in {len(units)} documents ({some_of(units)}); write its "
@@ -110,14 +113,30 @@ class Pages:
         """A judgment of each unit that the keys name, in the order of the units.
 
         Raises:
-            DatasetError: A key names no unit or several, or two keys of one unit have different grades.
+            AbsentUnitError: Some keys name no unit; it has the judgments of these, too.
+            DatasetError: A key is malformed or names several units, or two keys of one unit have different grades.
         """
         by_unit: dict[str, int] = {}
+        absent: AbsentUnitError | None = None
         for key, grade in grades.items():
-            unit = self.unit(key, where)
+            try:
+                unit = self.unit(key, where)
+            except AbsentUnitError as error:
+                absent, unit = absent or error, composed(key.strip())
             if by_unit.setdefault(unit, grade) != grade:
                 raise DatasetError(f"{where}: {unit!r} has the grades {by_unit[unit]} and {grade}; expected one")
-        return [Judgment(query_id, unit, grade) for unit, grade in sorted(by_unit.items())]
+        judgments = [Judgment(query_id, unit, grade) for unit, grade in sorted(by_unit.items())]
+        if absent is not None:
+            absent.judgments = judgments
+            raise absent
+        return judgments
+
+    def _can_be_absent(self, key: str) -> bool:
+        """Whether a key that names no unit has the form of one: a page number, or a document and a page number."""
+        source, _, number = (key, "", "") if key in self._documents else key.rpartition("#")
+        if self._unit == "document":
+            return source not in self._documents
+        return number.isalnum()
 
     def _units_of(self, key: str) -> Sequence[str]:
         """The units with a key, with a page number, or of the only page of a document."""

@@ -13,7 +13,7 @@ from ragsweep.core.terminal import counted, say_once, verb
 from ragsweep.datasets.model import grouping
 from ragsweep.datasets.model.collection import Collection
 from ragsweep.datasets.model.dataset_format import DatasetFormat
-from ragsweep.datasets.model.faults import Faults, OnError
+from ragsweep.datasets.model.faults import Faults, OnQuestionError
 from ragsweep.datasets.model.grouping import grouped
 from ragsweep.datasets.readers.fields import listed
 from ragsweep.datasets.readers.qrels_files import read_qrels
@@ -32,13 +32,14 @@ class Selecting(DatasetFormat):
     """The settings by which a dataset leaves out questions, groups them, and gets further judgments.
 
     Attributes:
-        on_error: Whether a question that cannot be used refuses the dataset, or is left out.
+        on_error: Whether a question that cannot be used refuses the dataset, or is left out. Or whether one of pages
+            that no document has is kept, in which case these count as missed; any other fault refuses then, too.
         ids: Selects questions: a list of ids, or a file with them; see `selected`. None selects all questions.
         group: The field that names the group of a question; see `grouped`.
         qrels: A file of judgments that are added to those of the dataset, or replace them; None if there is none.
     """
 
-    on_error: OnError = "refuse"
+    on_error: OnQuestionError = "refuse"
     ids: Text | Sequence[Text] | None = None
     group: Text | None = None
     qrels: Text | None = None
@@ -61,6 +62,8 @@ class Selecting(DatasetFormat):
     def selected(self, collection: Collection, faults: Faults | None = None) -> Collection:
         """The collection with further judgments and the selected questions only, which know their groups."""
         faults = faults or collection.faults or Faults(collection.name)
+        if self.on_error == "keep":
+            collection, faults = with_absent(collection, faults)
         judged = collection if self.qrels is None else with_qrels(collection, Path(self.qrels), faults)
         return grouped(selected(judged, self.ids, faults, self.on_error), self.group)
 
@@ -73,6 +76,23 @@ class Selecting(DatasetFormat):
             setting = SETTING if unwanted else grouping.SETTING
             found = f"{kind_of(self)}.load() leaves it without effect"
             raise ConfigError(f"{setting}: {found}; expected it to return self.selected(collection)")
+
+
+def with_absent(collection: Collection, faults: Faults) -> tuple[Collection, Faults]:
+    """The collection with its questions of pages that no document has, and the faults of the others.
+
+    What no document has stays judged, so that it counts as missed.
+    """
+    absent = [fault.absent for fault in faults.found if fault.absent]
+    queries, cases = [*collection.queries], [*collection.cases]
+    for question in reversed(absent):
+        queries.insert(question.position, question.query)
+        if question.case is not None:
+            cases.insert(question.position, question.case)
+    judgments = (*collection.judgments, *(judgment for question in absent for judgment in question.judgments))
+    remaining = replace(faults, found=[fault for fault in faults.found if not fault.absent])
+    kept = replace(collection, queries=tuple(queries), judgments=judgments, cases=tuple(cases), faults=remaining)
+    return kept, remaining
 
 
 def with_qrels(collection: Collection, path: Path, faults: Faults) -> Collection:
@@ -97,7 +117,7 @@ def with_qrels(collection: Collection, path: Path, faults: Faults) -> Collection
     return replace(collection, judgments=kept, unjudged="" if kept else collection.unjudged)
 
 
-def selected(collection: Collection, ids: Ids, faults: Faults, on_error: OnError = "refuse") -> Collection:
+def selected(collection: Collection, ids: Ids, faults: Faults, on_error: OnQuestionError = "refuse") -> Collection:
     """The collection with these questions only. All documents stay.
 
     Args:

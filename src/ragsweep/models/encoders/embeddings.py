@@ -16,7 +16,7 @@ from ragsweep.core.digest import digest, digest_texts
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.progress import progress
 from ragsweep.core.terminal import counted
-from ragsweep.core.timing import sample, timed, with_note, without_note
+from ragsweep.core.timing import timed, with_note, without_note
 from ragsweep.models.encoders.encoder import ENCODED_AT_ONCE, Embeddings, Encoder, Role
 from ragsweep.store.code import digest_of_module, kind_of
 from ragsweep.store.identity import identity
@@ -112,13 +112,16 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
 
 
 def encoding_ms(encoder: Encoder, store: Store, queries: Sequence[str]) -> Milliseconds:
-    """Milliseconds of encoding a single query, for a sample of queries, shape [sample]; timed once and kept."""
-    encoder, texts = encoder.unreduced.for_role("query"), [queries[row] for row in sample(len(queries))]
+    """Milliseconds of encoding each query on its own, shape [queries], as of `timed`; timed once and kept."""
+    encoder = encoder.unreduced.for_role("query")
+
+    def encode(row: int) -> None:
+        encoder.encode([queries[row]], "query")
 
     def build() -> Arrays:
-        return with_note(lambda: {"ms": timed(lambda row: encoder.encode([texts[row]], "query"), len(texts))})
+        return with_note(lambda: {"ms": timed(encode, len(queries), encoder.most_timed)})
 
-    return without_note(store.get("encoding", [identity(encoder), digest_texts(texts)], build))["ms"]
+    return without_note(store.get("encoding", [identity(encoder), digest_texts(queries)], build))["ms"]
 
 
 def digests_of(texts: Sequence[str]) -> Digests:

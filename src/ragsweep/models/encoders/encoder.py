@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.limits import Between
+from ragsweep.core.timing import MOST_TIMED
 from ragsweep.store.component import Component
 
 Embeddings = npt.NDArray[np.float32]
@@ -59,9 +60,11 @@ class Encoder(TextModel, ABC):
 
     Attributes:
         similarity: By which embeddings are compared: `dot` if they are not of length 1.
+        most_timed: How many queries are encoded again, one at a time, to learn how long that takes.
     """
 
     similarity: Similarity | None = None
+    most_timed: ClassVar[int] = MOST_TIMED
 
     @abstractmethod
     def encode(self, texts: Sequence[str], role: Role) -> Embeddings:

@@ -15,6 +15,7 @@ from ragsweep.core.errors import ConfigError, EncoderError, ModelError
 from ragsweep.core.limits import Between
 from ragsweep.core.progress import in_threads, progress
 from ragsweep.core.terminal import counted, say_once
+from ragsweep.core.timing import TIMED_QUERIES
 from ragsweep.models.encoders.embeddings import has_kept
 from ragsweep.models.encoders.encoder import Embeddings, Role, Similarity
 from ragsweep.models.encoders.prompts import Prompted
@@ -31,7 +32,7 @@ class OpenAIEncoder(Endpoint, Prompted):
 
     Endpoints do not know of roles: prompts are put before the texts here. What arrives is normalised, unless
     `similarity` is `dot`. The store keeps embeddings as soon as `concurrency` requests have ended, so that a start
-    after a failure asks for no more than the rest. Besides each text once, some queries are sent again, one by one, to
+    after a failure asks for no more than the rest. Besides each text once, 16 queries are sent again, one by one, to
     time what encoding a query takes.
 
     Attributes:
@@ -44,6 +45,7 @@ class OpenAIEncoder(Endpoint, Prompted):
 
     group: ClassVar[str] = "encoder"
     window_unit = "characters"
+    most_timed: ClassVar[int] = TIMED_QUERIES  # each is paid for
 
     dimensions: Annotated[int, Between(1)] | None = None
     batch_size: Annotated[int, Between(1, 2048)] = 64

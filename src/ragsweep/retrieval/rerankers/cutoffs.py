@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.limits import Between
+from ragsweep.core.limits import Between, Text
 from ragsweep.retrieval.kinds import Reranker
 from ragsweep.retrieval.ranking import Ranking, Search, first_of
 
@@ -88,3 +89,56 @@ class GapCutoff(Cutoff):
         drop = drops.max(axis=1)
         found = (drop > 0) & (drop >= needed)
         return first_of(ranking, np.where(found, largest + 1, ranking.passages.shape[1]), depth)
+
+
+@dataclass(frozen=True)
+class TypeCutoff(Cutoff):
+    """Ends the ranking of each query at the k of its type.
+
+    The type is predicted from the words of the query, by what was learnt from the types of the queries of other folds.
+    A k that is not given is learnt from the judgments of other folds. The task does that, as no stage sees types or
+    judgments. The latency of a run is without the prediction.
+
+    Attributes:
+        least: The smallest k that is learnt.
+        most: The largest k that is learnt; it is never more than the k of the run.
+        k: The k by query type, where the others end at the k of the run; None learns it for each type.
+        metric: The name of the metric whose mean at each k decides.
+    """
+
+    learns: ClassVar[bool] = True
+
+    k: Mapping[str, Annotated[int, Between(1)]] | None = None
+    metric: Text = "f1"
+
+    @property
+    def without_effect(self) -> Sequence[str]:
+        """What nothing is learnt by, where k is given."""
+        return () if self.k is None else ("least", "most", "metric")
+
+    def check(self, search: Search) -> None:
+        """Raise `ConfigError`: where this is asked, no types are known."""
+        raise ConfigError(
+            "dynamic_k=by_type: learns from the types and judgments of other queries, which are not known here; it is "
+            "a stage of task=ranking with a retriever that learns nothing itself, and no part of another one"
+        )
+
+    def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
+        """Raise `ConfigError`, as `check` does."""
+        self.check(search)
+        raise AssertionError
+
+
+@dataclass(frozen=True)
+class QueryCutoffs(Reranker):
+    """Ends the ranking of each query of a dataset at a k that was chosen for it.
+
+    Attributes:
+        lengths: The k by the text of the query; a ranking of any other query is kept.
+    """
+
+    lengths: Mapping[str, int]
+
+    def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
+        """The first passages of a ranking, at most `depth` of them."""
+        return first_of(ranking, np.array([self.lengths.get(text, depth) for text in search.queries]), depth)

@@ -11,7 +11,6 @@ import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Scores
 from ragsweep.core.limits import Between
-from ragsweep.core.timing import sample
 from ragsweep.models.language.language_model import (
     Asking,
     Completion,
@@ -80,7 +79,7 @@ class LanguageModelReranker(Reranker):
         scores[queries, ranks] = self._grades(replies) - ranks / (ranks + 1)
         costs_ms = [reply.time_ms for reply in replies]
         times_ms = np.bincount(queries, costs_ms, len(search.queries)).astype(np.float64)
-        return ranked(ranking.passages, scores, depth, times_ms[sample(len(search.queries))])
+        return ranked(ranking.passages, scores, depth, times_ms)
 
     def sections(self) -> Mapping[str, Sequence[str]]:
         """How many passages have no readable grade, for the report."""

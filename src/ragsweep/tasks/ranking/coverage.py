@@ -8,9 +8,18 @@ import numpy as np
 
 from ragsweep.core.arrays import Indices
 from ragsweep.core.errors import DatasetError
-from ragsweep.core.terminal import named, one_line, say_once
+from ragsweep.core.terminal import counted, named, one_line, say_once, verb
 from ragsweep.datasets.model.dataset import Dataset
 from ragsweep.statistics.intervals import Array
+from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.run_check import Checked
+from ragsweep.tasks.task import Measure
+
+UNITS = Metric("coverage/units", "Coverage", low=0, high=1)
+EXPECTED = Metric("coverage/expected", "Expected units", low=0)
+PRESENT = Metric("coverage/present", "Present units", low=0)
+MISSING = Metric("coverage/missing", "Missing units", higher_is_better=False, low=0)
+HEADING = "Coverage"
 
 LONGEST_REFERENCE = 60  # characters of a reference
 LEAST_OF_RATINGS = 4  # the best grade of a scale that may begin at 1 for what is not relevant
@@ -21,6 +30,34 @@ def relevant(dataset: Dataset, level: int) -> tuple[Indices, Indices]:
     """Query and unit of each judgment with at least this grade, each of shape [judgments]."""
     chosen = dataset.qrels.grade >= level
     return dataset.qrels.query[chosen], dataset.qrels.unit[chosen]
+
+
+def coverage_measures(dataset: Dataset, level: int) -> list[Measure]:
+    """How many relevant pages or documents there should be, are and are not; of passages the share alone."""
+    if (coverage := dataset.coverage(level)) is None:
+        return []
+    share = Measure(UNITS, coverage.share)
+    if dataset.unit == "passage":
+        return [share]
+    counts = {EXPECTED: coverage.expected, PRESENT: coverage.present, MISSING: coverage.missing}
+    return [share, *(Measure(metric, float(count)) for metric, count in counts.items())]
+
+
+def about_coverage(dataset: Dataset, level: int) -> Checked:
+    """Which relevant pages or documents are missing; nothing if none are."""
+    coverage = dataset.coverage(level)
+    if coverage is None or dataset.unit == "passage" or not coverage.missing:
+        return Checked()
+    _, shares = findable(dataset, level)
+    lost, unit = int((shares == 0).sum()), dataset.unit
+    absent = named(absent_units(dataset, level))
+    sentences = [
+        f"{counted(coverage.expected, unit)} {verb(coverage.expected, 'are')} relevant to a query and expected: "
+        f"{coverage.present:,} present, {coverage.missing:,} missing{absent}. "
+        f"A missing {unit} counts as missed in every metric.",
+        *([f"Everything relevant is missing for {lost} of {len(shares)} queries, which score 0."] if lost else []),
+    ]
+    return Checked(sections={HEADING: sentences})
 
 
 def without_relevant(dataset: Dataset, level: int) -> list[int]:

@@ -10,66 +10,98 @@ from typing import Any
 import numpy as np
 
 from ragsweep.core.arrays import NOTHING, Indices
+from ragsweep.core.csv_files import TIME
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.timing import Note, added_up
+from ragsweep.core.timing import Note, added_up, timing_order
 from ragsweep.datasets import Dataset
 from ragsweep.models.encoders.token_counts import token_counts
 from ragsweep.retrieval import Ranking, Retriever
+from ragsweep.retrieval.ranking import STAGES
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
+from ragsweep.tasks.latency import latency_measures, latency_metric, latency_metrics
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.ranking.coverage import unanswerable
+from ragsweep.tasks.ranking import coverage
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
+from ragsweep.tasks.run_check import Checked
 from ragsweep.tasks.task import Curve, Measure, Measurement
 
 TOKENS = Metric("context/tokens", "Tokens", "tokens", higher_is_better=False, low=0)
 TOKENS_P95 = Metric("context/tokens_p95", "Tokens (95th percentile)", "tokens", higher_is_better=False, low=0)
-LATENCY = Metric("latency/mean_ms", "Latency", "ms", higher_is_better=False, low=0)
-LATENCY_P95 = Metric("latency/p95_ms", "Latency (95th percentile)", "ms", higher_is_better=False, low=0)
+LATENCIES = latency_metrics("Latency", "Latency of all queries")
+STAGE_LATENCIES = [latency_metric(stage, f"Latency ({stage})") for stage in STAGES]
 INDEX = Metric("index/bytes", "Size of the index", "bytes", higher_is_better=False, low=0)
 INDEXED = Metric("index/tokens", "Indexed tokens", "tokens", higher_is_better=False, low=0)
 INDEX_RECALL = Metric("index/recall", "Recall against exact search", low=0, high=1)
-COVERAGE = Metric("coverage/units", "Coverage", low=0, high=1)
 WITH_INTERVALS = ("recall",)  # metrics whose curves get intervals; for all metrics they would take too long
 JUDGED = Metric("coverage/judged_at_k", "Judged@k", low=0, high=1)
-MEASURES = (TOKENS, TOKENS_P95, LATENCY, LATENCY_P95, INDEX, INDEXED, INDEX_RECALL, COVERAGE, JUDGED)
+OF_COVERAGE = (coverage.UNITS, coverage.EXPECTED, coverage.PRESENT, coverage.MISSING)
+OF_INDEX = (INDEX, INDEXED, INDEX_RECALL)
+MEASURES = (TOKENS, TOKENS_P95, *LATENCIES, *STAGE_LATENCIES, *OF_INDEX, *OF_COVERAGE, JUDGED)
 
 
 def measures(
     ranking: Ranking,
+    queries: Indices,
     tokens: Array | None,
     items: Dataset,
     relevance_level: int,
+    *,
     lacking: Mapping[str, Any] | None = None,
 ) -> list[Measure]:
     """Everything of a run that is measured besides the metrics.
 
     Args:
         ranking: The ranking.
+        queries: Positions of the judged queries.
         tokens: The tokens of each query's context, shape [queries]; None if not counted.
         items: Has the units.
         relevance_level: The lowest grade that counts as relevant.
         lacking: What is recorded of incomplete judgments; None if nothing is.
     """
-    coverage = items.coverage(relevance_level)
-    known = [] if np.isnan(coverage) else [Measure(COVERAGE, coverage)]
+    known = coverage.coverage_measures(items, relevance_level)
     if incomplete := (lacking or {}).get("incomplete_judgments"):
         known.append(Measure(JUDGED, incomplete["judged_at_k"]))
-    return [*_costs(ranking, tokens), *known]
+    return [*_costs(ranking, queries, tokens), *known]
 
 
-def _costs(ranking: Ranking, tokens: Array | None) -> Iterator[Measure]:
+def _costs(ranking: Ranking, queries: Indices, tokens: Array | None) -> Iterator[Measure]:
     if tokens is not None:
         yield Measure(TOKENS, float(tokens.mean()), per_item=tokens)
         yield Measure(TOKENS_P95, float(np.quantile(tokens, 0.95)))
-    if len(ranking.latency_ms):
-        yield Measure(LATENCY, float(ranking.latency_ms.mean()), sample=ranking.latency_ms)
-        yield Measure(LATENCY_P95, float(np.quantile(ranking.latency_ms, 0.95)))
+    yield from _latencies(ranking, queries)
     if len(ranking.index_bytes):
         yield Measure(INDEX, float(ranking.index_bytes[0]))
     if len(ranking.recall_of_exact):
         yield Measure(INDEX_RECALL, float(ranking.recall_of_exact.mean()))
+
+
+def _latencies(ranking: Ranking, queries: Indices) -> Iterator[Measure]:
+    """What judged queries take, in all and by stage; no total unless all were timed."""
+    times = times_of(ranking, queries)
+    known = queries[~np.isnan(times)]
+    if not len(known):
+        return
+    order = timing_order(len(ranking.latency_ms))
+    sample = ranking.latency_ms[order[np.isin(order, known)]]
+    overall = latency_measures(LATENCIES, ranking.latency_ms[known], sample=sample)
+    yield from overall if len(known) == len(queries) else overall[:-1]
+    for metric, ms in zip(STAGE_LATENCIES, ranking.by_stage[:, known].mean(axis=1).tolist(), strict=True):
+        if ms:
+            yield Measure(metric, ms)
+
+
+def times_of(ranking: Ranking, queries: Indices) -> Array:
+    """What each of these queries takes on its own, in milliseconds, NaN if that is not known."""
+    return ranking.latency_ms[queries] if len(ranking.latency_ms) else np.full(len(queries), np.nan)
+
+
+def of_some(times: Array) -> Checked:
+    """That not all queries were timed; nothing if all were, or none."""
+    known = int((~np.isnan(times)).sum())
+    said = f"Latency is that of {known:,} of {len(times):,} queries, as it would take long to time all one by one"
+    return Checked.section("Latency", [f"{said}; {TIME} is empty for the others."] if 0 < known < len(times) else [])
 
 
 def indexed(items: Dataset, counter: tuple[str, Store]) -> list[Measure]:
@@ -84,7 +116,7 @@ def with_note(measurement: Measurement, noted: Sequence[Note], retriever: Retrie
         return measurement
     note = added_up(noted)
     known = partial(replace, machines=note.machines, slowed_by=note.ms / note.idle_ms if note.ms else None)
-    times = (LATENCY, LATENCY_P95)
+    times = (*LATENCIES, *STAGE_LATENCIES)
     measures = [known(measure) if measure.metric in times else measure for measure in measurement.measures]
     return replace(measurement, measures=measures)
 
@@ -131,7 +163,7 @@ def tokens_of(
 
 def check_budget(budget: int | None, items: Dataset) -> None:
     """Raise `ConfigError` where a budget cannot be the cutoff."""
-    if budget is not None and len(unanswerable(items)):
+    if budget is not None and len(coverage.unanswerable(items)):
         raise ConfigError("budget: found questions without an answer, whose false finds are counted at a k; expected k")
 
 

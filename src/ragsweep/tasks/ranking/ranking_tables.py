@@ -10,6 +10,8 @@ from ragsweep.core.arrays import NOTHING
 from ragsweep.core.csv_files import QUERY_GROUP
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.formats.generated_questions import caution_of_generated
+from ragsweep.retrieval import Ranking
+from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.ranking.coverage import (
     absent_units,
     findable,
@@ -54,6 +56,15 @@ def retrieved(evaluation: Evaluation, dataset: Dataset) -> list[str]:
     return ["; ".join(units[row[row != NOTHING]]) for row in first]
 
 
+def mean_scores(evaluation: Evaluation, ranking: Ranking) -> Array:
+    """The mean score of what `retrieved` lists for each judged query, 0 if that is nothing; shape [queries]."""
+    judged, places = evaluation.judged, evaluation.judged.units.shape
+    scores = np.take_along_axis(ranking.scores[judged.queries], np.broadcast_to(judged.ranks, places), axis=1)
+    counts = (np.arange(places[1]) < evaluation.within[:, np.newaxis]) & (judged.units != NOTHING)
+    sums = np.where(counts, scores, 0.0).sum(axis=1)
+    return np.asarray(sums / np.maximum(1, counts.sum(axis=1)))
+
+
 ANSWERABLE = "Answerable queries"  # a heading
 CHUNKS_BY_PAGES = (
     "Judgments of {0}s cannot say which chunks are better, as a {0} counts as found with any piece of it; "
@@ -77,7 +88,7 @@ def facts(evaluation: Evaluation, dataset: Dataset) -> dict[str, Any]:
         "pages_without_text": list(dataset.empty_pages),
         "units_without_passage": absent_units(dataset, level),
         "references_without_offsets": without_offsets(dataset),
-        "coverage": None if np.isnan(coverage := dataset.coverage(level)) else coverage,
+        "coverage": None if (coverage := dataset.coverage(level)) is None else coverage.share,
         **({} if dataset.unit == "passage" else {"if_swept": {"chunker": CHUNKS_BY_PAGES.format(dataset.unit)}}),
     }
 

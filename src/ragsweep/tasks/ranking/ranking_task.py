@@ -6,14 +6,27 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import numpy as np
+
 from ragsweep.config.run_settings import Budget, Cutoff, Repeats, Seed
+from ragsweep.core.csv_files import TIME
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import TokenizerName
 from ragsweep.core.timing import noting
 from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat, PageChunker
 from ragsweep.models.encoders.tokenizer import BY_WORDS
-from ragsweep.retrieval import ExternalRetriever, Ingest, Ranker, Ranking, Reranker, Rewriter, RoutedRetriever, rank
+from ragsweep.retrieval import (
+    ExternalRetriever,
+    Ingest,
+    Ranker,
+    Ranking,
+    Reranker,
+    Rewriter,
+    RoutedRetriever,
+    TypeCutoff,
+    rank,
+)
 from ragsweep.retrieval.ingest.ingest import dataset_of
 from ragsweep.retrieval.kinds import Expander, Method, Retriever
 from ragsweep.retrieval.returned_units.units import ReturnedUnit
@@ -28,13 +41,15 @@ from ragsweep.tasks.ranking import ranking_false_finds as finds
 from ragsweep.tasks.ranking import ranking_tables as tables
 from ragsweep.tasks.ranking import trec_lines as trec
 from ragsweep.tasks.ranking.conventions import INDEX_HEADING, conventions, lost_neighbours
-from ragsweep.tasks.ranking.coverage import check_measurable, measured_queries, say_unusual
+from ragsweep.tasks.ranking.coverage import about_coverage, check_measurable, measured_queries, say_unusual
+from ragsweep.tasks.ranking.query_types import QueryTypes
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.routing import Routed, check_routing, routed
 from ragsweep.tasks.ranking.shown import Measuring, Shown, check_returns, depth_for
 from ragsweep.tasks.ranking.spans.needs import check_spans
+from ragsweep.tasks.ranking.type_cutoffs import TypeCutoffs, check_type_cutoff, type_cutoffs
 from ragsweep.tasks.ranking.unread_texts import unread_texts
 from ragsweep.tasks.run_check import Checked
 from ragsweep.tasks.search import (
@@ -160,19 +175,27 @@ class RankingTask(Task):
         return groups_of([query for row, query in enumerate(items.queries) if {row, query.query_id} & judged])
 
     def measure_some(self, items: Dataset, ids: Collection[str]) -> Measurement:
-        """Measure these queries alone, with few resamples, as nobody reads their intervals."""
+        """Measure these queries alone, without their types, and with few resamples, as nobody reads their intervals."""
         alone = replace(self, evaluation=replace(self.evaluation, resamples=FEW_RESAMPLES))
-        return alone.measure(some_queries(items, ids))
+        return alone.measure_ranking(some_queries(items, ids))
 
     def measure(self, items: Dataset) -> Measurement:
+        """Retrieve, judge and measure, and predict the types of the queries."""
+        measured = self.measure_ranking(items)
+        return measured if self._routing else QueryTypes.of(items, self.store).added_to(measured, items)
+
+    def measure_ranking(self, items: Dataset) -> Measurement:
         """Retrieve, judge and measure."""
         if external := self._external:
             answered = self._returned(items, external)
-            measured = replace(self, retriever=answered.ranker).measure(answered.items)
+            measured = replace(self, retriever=answered.ranker).measure_ranking(answered.items)
             return replace(measured, sections=answered.with_sections(measured.sections))
         if routing := self._routing:
             learnt = self._routed(items, routing)
-            return learnt.measured(replace(self, retriever=learnt.ranker).measure(items))
+            return learnt.measured(replace(self, retriever=learnt.ranker).measure_ranking(items))
+        if cutoff := self._type_cutoff:
+            cutoffs = self._cutoffs_by_type(items, cutoff)
+            return cutoffs.measured(replace(self, dynamic_k=cutoffs.stage).measure_ranking(items))
         with noting() as noted:
             ranking = self.rank(items)
         queries = measured_queries(items)
@@ -192,6 +215,12 @@ class RankingTask(Task):
             yield ", ".join(f"{name}: {texts[row]}" for name, texts in learnt.details.items())
             return
         row = find(query, items.queries)
+        if cutoff := self._type_cutoff:
+            cutoffs = self._cutoffs_by_type(items, cutoff)
+            yield from replace(self, dynamic_k=cutoffs.stage).explain(items, query, record, width)
+            columns = {**QueryTypes.of(items, self.store).details(items), **cutoffs.details}
+            yield ", ".join(f"{name}: {texts[row]}" for name, texts in columns.items())
+            return
         if row not in items.qrels.query:
             raise DatasetError(f"query {query!r}: has no judgments, so the run left it out")
         ranking = self.rank(items)
@@ -234,9 +263,20 @@ class RankingTask(Task):
         rankings = [rank(ranker, search, self.depth) for ranker in rankers]
         return routed(settings, items, rankings, self.evaluation, self.k)
 
+    def _cutoffs_by_type(self, items: Dataset, settings: TypeCutoff) -> TypeCutoffs:
+        """The k of each query by its predicted type."""
+        ranking = rank(replace(self, dynamic_k=None).ranker, search_of(items), self.depth)
+        most = settings.most if self.budget is not None else min(settings.most, self.k)
+        return type_cutoffs(settings, items, ranking, self.evaluation, most=most, store=self.store)
+
     def _check_ranker(self, items: Dataset) -> None:
         """Raise an error if the rankers cannot search this dataset, or nothing can be learnt from it."""
         search, rankers = search_of(items, as_indexed=False), [self.ranker]
+        if (cutoff := self._type_cutoff) and not self._routing:
+            check_type_cutoff(cutoff, items, self.evaluation, self.store)
+            rankers = [replace(self, dynamic_k=None).ranker]
+        elif cutoff:
+            cutoff.check(search)
         if routing := self._routing:
             check_routing(routing, items, self.evaluation)
             rankers = [*routing.routes.values()]
@@ -259,6 +299,11 @@ class RankingTask(Task):
         return self.retriever if isinstance(self.retriever, RoutedRetriever) else None
 
     @property
+    def _type_cutoff(self) -> TypeCutoff | None:
+        """The cutoff, if it decides by the types of queries."""
+        return self.dynamic_k if isinstance(self.dynamic_k, TypeCutoff) else None
+
+    @property
     def _staged(self) -> Retriever:
         """The retriever with the stages before and after it; one that brings passages stands alone."""
         return self._external or self.ranker
@@ -276,14 +321,26 @@ class RankingTask(Task):
         asked = f", {items.left_out.of_all(len(evaluation.judged.queries), 'query')}" if items.left_out.number else ""
         texts = self.ranker.details(search_of(items))
         details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
+        times = costs.times_of(ranking, evaluation.judged.queries)
+        numbers = {} if np.isnan(times).all() else {TIME: times}
+        if self.ranker.has_scores:
+            numbers["mean_score"] = tables.mean_scores(evaluation, shown.ranking)
         returned = {"returned": (shown.characters, self.tokenizer)} if shown.characters else {}
         measurement = Measurement(
             items=tables.queries(evaluation, shown.items),
             scores=evaluation.scores,
             details={"retrieved": tables.retrieved(evaluation, shown.items), **details},
+            numbers=numbers,
             curves=costs.curves(evaluation, shown.tokens),
             measures=[
-                *costs.measures(ranking, shown.context, items, self.evaluation.relevance_level, lacking.facts),
+                *costs.measures(
+                    ranking,
+                    evaluation.judged.queries,
+                    shown.context,
+                    items,
+                    self.evaluation.relevance_level,
+                    lacking=lacking.facts,
+                ),
                 *costs.indexed(items, counter),
             ],
             cutoff=self.cutoff,
@@ -299,7 +356,7 @@ class RankingTask(Task):
             cutoff_unit=costs.TOKENS.unit if self.budget else "",
             charts=(charts.draw, evaluation, ends_at),
         )
-        for checked in (*circumstances, tables.on_answerable(evaluation, items)):
+        for checked in (*circumstances, costs.of_some(times), tables.on_answerable(evaluation, items)):
             measurement = checked.added_to(measurement)
         if false_finds := self._false_finds(items, ranking, evaluation):
             measurement = false_finds.added_to(measurement, self.evaluation.resamples, self.seed)
@@ -317,6 +374,7 @@ class RankingTask(Task):
         return (
             Checked.section(INDEX_HEADING, lost, cautions=lost),
             conventions(self.ranker, search, items, queries, ranking=ranking, k=self.k, counts_passages=by_k),
+            about_coverage(items, self.evaluation.relevance_level),
             nothing_found.about_nothing_found(items, queries, ranking),
             Checked(notices=[line for said in of_ranker.values() for line in said], sections=of_ranker),
             unread_texts(self.ranker, search, ranking, queries, self.store),

@@ -65,6 +65,7 @@ class ReturnedRanking(Ranker):
         lines: What it had returned, and for which queries, as lines of files for the results of a run, by their names.
         never: Positions of the queries that it was never asked.
         may_have_cut: Whether a setting of its own may have removed results.
+        has_scores: Whether the scores are those of the system.
     """
 
     ranking: Ranking
@@ -73,6 +74,7 @@ class ReturnedRanking(Ranker):
     lines: Mapping[str, Sequence[str]]
     never: Sequence[int] = ()
     may_have_cut: bool = False
+    has_scores: bool = True
     is_record: ClassVar[bool] = True
 
     @property
@@ -156,17 +158,20 @@ def returned(
         *_too_few([asked[row] for row in np.unique(items.qrels.query).tolist() if row in asked], k),
         *places.page_count(asked),
     ]
+    times = np.full(len(texts), np.nan)
+    times[measured] = answers.latency_ms if len(answers.latency_ms) else np.nan
     lines = [
-        *lines_of([texts[row] for row in asked], answers._replace(results=[*asked.values()])),
+        *lines_of([texts[row] for row in asked], Answers([*asked.values()], times[[*asked]])),
         *lines_of([texts[row] for row in never], Answers([None] * len(never), np.empty(0))),
     ]
-    ranking = replace(_ranking(rows, asked, len(texts)), latency_ms=answers.latency_ms)
-    may_have_cut = any(getattr(retriever, name) for name in retriever.cuts)
+    ranking, has_scores = _ranking(rows, asked, len(texts))
+    ranking = replace(ranking, latency_ms=times)
+    known = {"may_have_cut": any(getattr(retriever, name) for name in retriever.cuts), "has_scores": has_scores}
     kept = f"{answers.kept:,} of the answers, and their latency, are of an earlier time: they were kept."
     unknown = "What it could find at all is not known (no coverage), because its passages are its own."
     return Returned(
         with_passages(items, passages or [NO_PASSAGE], units or [("",)], fuzzy_threshold),
-        ReturnedRanking(ranking, tuple(sentences), retriever.method, {**files, FILE: lines}, never, may_have_cut),
+        ReturnedRanking(ranking, tuple(sentences), retriever.method, {**files, FILE: lines}, never, **known),
         (about, *([kept] if answers.kept else []), unknown),
     )
 
@@ -312,8 +317,10 @@ def _unordered(results: Sequence[Sequence[Result]]) -> Iterator[str]:
         yield f"The scores {of} are in no order: the order in which the results came counts."
 
 
-def _ranking(rows: Mapping[int, Sequence[int]], results: Mapping[int, Sequence[Result]], queries: int) -> Ranking:
-    """The ranking in the order in which results came; their scores if these fall for each query."""
+def _ranking(
+    rows: Mapping[int, Sequence[int]], results: Mapping[int, Sequence[Result]], queries: int
+) -> tuple[Ranking, bool]:
+    """The ranking in the order in which results came, and whether it has their scores: if these fall for each query."""
     depth = max(1, *map(len, rows.values()))
     passages, scores = np.full((queries, depth), NOTHING), np.full((queries, depth), -np.inf)
     given = {row: np.array([each.score for each in its], dtype=float) for row, its in results.items()}
@@ -321,7 +328,7 @@ def _ranking(rows: Mapping[int, Sequence[int]], results: Mapping[int, Sequence[R
     for row, found in rows.items():
         passages[row, : len(found)] = found
         scores[row, : len(found)] = given[row] if fall else -np.arange(1.0, len(found) + 1)
-    return Ranking(passages, np.where(passages == NOTHING, -np.inf, strictly_falling(scores)))
+    return Ranking(passages, np.where(passages == NOTHING, -np.inf, strictly_falling(scores))), fall
 
 
 def _name(result: Result) -> str:

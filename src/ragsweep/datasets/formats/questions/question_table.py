@@ -13,7 +13,7 @@ from ragsweep.core.limits import Text
 from ragsweep.datasets.formats.questions.spans import SpanReader
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, Query, Reference, Unit
 from ragsweep.datasets.model.dataset_format import Questions
-from ragsweep.datasets.model.faults import Faults
+from ragsweep.datasets.model.faults import AbsentUnitError, Faults
 from ragsweep.datasets.model.pages import AmbiguousPageError, Key, Pages, with_keys
 from ragsweep.datasets.readers.columns import ALL_RELEVANT, QuestionColumns, pasted, with_nested
 from ragsweep.datasets.readers.fields import Entry, answerable_in, further_fields, id_of, text_of, type_in, value_of
@@ -85,6 +85,8 @@ class TableQuestions(QuestionColumns, Questions):
                 grades = self._grades(query, rows, columns, is_known=bool(documents))
                 judgments += self._judgments(query, grades, rows[0][0], pages, endings)
                 queries.append(query)
+            except AbsentUnitError as error:
+                faults.add_absent(error, query, len(queries))
             except DatasetError as error:
                 faults.add(error, query.query_id)
         return Collection("", unit, documents, tuple(queries), tuple(judgments))
@@ -206,16 +208,30 @@ class TableQuestions(QuestionColumns, Questions):
             if not (named := [name for name, value in query.fields if value in endings]):
                 raise
             raise DatasetError(f"{str(error).partition('; ')[0]}; {self._by_document(named[0])}") from error
+        except AbsentUnitError as error:
+            self._expect_document(query, grades, where, error.judgments, endings)
+            raise
+        self._expect_document(query, grades, where, judgments, endings)
+        return judgments
+
+    def _expect_document(
+        self,
+        query: Query,
+        grades: Mapping[str, int],
+        where: str,
+        judgments: Sequence[Judgment],
+        endings: Mapping[str, str],
+    ) -> None:
+        """Raise `DatasetError` where a field names another file than that of the only page with its number."""
         sources = {judgment.unit.rpartition("#")[0] for judgment in judgments} & endings.keys()
         if not sources or any("#" in key for key in grades):
-            return judgments
+            return
         for name, value in query.fields:
             ending = PurePosixPath(value).suffix
             if ending and value not in sources and name not in self.fields and ending in endings.values():
                 page = f"page {next(iter(grades))!r} is that of {min(sources)}, but {name!r} is {value[:80]!r}"
                 none = f"{pasted({'fields': [*self.fields, name]})} says it is none"
                 raise DatasetError(f"{where}: {page}; {self._by_document(name)}, {none}")
-        return judgments
 
     def _by_document(self, name: str) -> str:
         """Says how a column becomes that of the document of a row's pages."""
