@@ -188,7 +188,7 @@ def _group_page(group: str, options: Sequence[Option]) -> str:
     about = _about(group)
     parts = [f"# {group}", "", f"{about[0].upper()}{about[1:]}. Used by {_used_by(group)}.", ""]
     for option in options:
-        owner = [f"Plugin [{option.owner}](../../plugins.md).", ""] if option.owner else []
+        owner = [f"Plugin [{option.owner}](../../extend.md#plugins).", ""] if option.owner else []
         parts += [f"## {group}={option.name}", "", option.head, "", *owner]
         if group in SHOWN_WHOLE:
             body = [line for line in option.text.splitlines() if not line.startswith("#")]
@@ -392,7 +392,7 @@ def _commands() -> str:
     parts = ["# Commands", "", "`ragsweep COMMAND --help` prints the same, with every option.", ""]
     for name, command in commands().items():
         owner = "" if name in COMMANDS else next(key for key, plugin in plugins().items() if name in plugin.commands)
-        by = f" Plugin [{owner}](../plugins.md)." if owner else ""
+        by = f" Plugin [{owner}](../extend.md#plugins)." if owner else ""
         parts += [f"## ragsweep {name}", "", f"{command.about[0].upper()}{command.about[1:]}.{by}", ""]
         if name == "run":
             parts += [

@@ -19,6 +19,7 @@ from omegaconf import OmegaConf
 from warm import Process
 
 import ragsweep
+from ragsweep.app.commands.records import PAIR_FILES
 from ragsweep.app.main import commands
 from ragsweep.core.project import CONF, register_resolvers
 
@@ -99,6 +100,14 @@ def test_a_command_names_options_and_settings_that_there_are(arguments, loader):
         assert own_names or key in node or OmegaConf.is_missing(node, key), setting
 
 
+def test_a_command_has_flags_that_there_are():
+    source = "".join(path.read_text() for path in (PROJECT / "src").rglob("*.py"))
+    flags = {flag for command in typed() for flag in command.values[0] if flag.startswith("--")}
+    assert len(flags) > 20
+    tables = {f"--{name}" for name in PAIR_FILES}
+    assert {flag for flag in flags - tables if f'"{flag}"' not in source} == set()
+
+
 @pytest.mark.parametrize("text", blocks("python", "py"))
 def test_code_compiles(text):
     compile(text, "page", "exec")
@@ -137,9 +146,9 @@ def test_what_documents_and_the_plugin_of_the_tests_import_is_public():
 @pytest.mark.usefixtures("processes")
 @pytest.mark.release
 def test_the_recipes_pass_their_conformance_suites(tmp_path):
-    for language, text in BLOCK.findall(PAGES["component_recipes.md"]):
-        if language == "python":
-            (tmp_path / text.splitlines()[0].removeprefix("# ")).write_text(text)
+    for language, text in BLOCK.findall(PAGES["recipes.md"].partition("## Retrievers that you have")[0]):
+        if language == "python" and (name := re.match(r"# (\w+\.py)\n", text)):
+            (tmp_path / name[1]).write_text(text)
     assert [*tmp_path.glob("test_*.py")]
     given = ["-n0", "-q", "-k", f"not ({SLOW})", "."]
     process = Process(PYTEST, given, tmp_path, {**os.environ, "PYTHONPATH": str(tmp_path)})
@@ -150,12 +159,12 @@ def test_the_recipes_pass_their_conformance_suites(tmp_path):
 @pytest.mark.usefixtures("processes")
 @pytest.mark.release
 def test_the_recipe_of_a_task_is_recorded_although_it_has_no_charts(tmp_path, empty_database):
-    for _, text in BLOCK.findall(PAGES["component_recipes.md"]):
+    for _, text in BLOCK.findall(PAGES["recipes.md"]):
         name = text.splitlines()[0].removeprefix("# ")
         if name in ("lengths.py", "conf/task/lengths.yaml"):
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
-    [command] = [line for line in OF_YAML.findall(PAGES["component_recipes.md"]) if "task=lengths" in line]
+    [command] = [line for line in OF_YAML.findall(PAGES["recipes.md"]) if "task=lengths" in line]
     arguments = [each for each in shlex.split(command)[1:] if each != "-m" and not each.startswith("chunker=")]
     (tmp_path / "mlruns").mkdir()
     shutil.copy(empty_database, tmp_path / "mlruns")

@@ -19,7 +19,7 @@ from ragsweep_audit.findings.unread_text import UnknownTokens
 
 @dataclass(frozen=True)
 class DatasetAudit:
-    """The audit of the dataset that a task retrieves from. `docs/audit.md` gives the reasons.
+    """The audit of the dataset that a task retrieves from. `docs/questions.md` gives the reasons.
 
     Attributes:
         fail_on: The kinds of findings that stop a run or a sweep before it starts, with exit status 3.

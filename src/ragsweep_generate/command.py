@@ -3,7 +3,7 @@
 ragsweep generate --count 50 --out my_questions                           # from the bundled manual, without a model
 ragsweep generate corpus=pdf corpus.path=my_pdfs generator=llm --count 100 --out my_set   # by language_model
 
-The settings are those of conf/generate.yaml in this package. docs/generate.md says what is checked, and what a test
+The settings are those of conf/generate.yaml in this package. docs/questions.md says what is checked, and what a test
 set cannot promise.
 Exit status: 1 where fewer questions than wanted passed the checks, 2 where none did or nothing could be made.
 """

@@ -1,4 +1,4 @@
-"""The recipes of docs/answers.md, on logs that Inspect AI and lm-evaluation-harness themselves made."""
+"""The recipes of docs/recipes.md, on logs that Inspect AI and lm-evaluation-harness themselves made."""
 
 import json
 
@@ -9,8 +9,9 @@ from application import PROJECT
 from ragsweep.core.errors import DatasetError
 from ragsweep_answers.answering.recorded_answers import RecordedAnswerer
 
-PAGE = (PROJECT / "docs/answers.md").read_text(encoding="utf-8")
-INSPECT, HARNESS = [text.partition("\n```")[0] for text in PAGE.split("```python\n")[1:3]]
+PAGE = (PROJECT / "docs/recipes.md").read_text(encoding="utf-8")
+LOGS = PAGE.partition("### Logs of Inspect")[2]
+INSPECT, HARNESS = [text.partition("\n```")[0] for text in LOGS.split("```python\n")[1:3]]
 
 
 @pytest.fixture

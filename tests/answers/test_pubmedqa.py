@@ -1,4 +1,4 @@
-"""The recipe of docs/answers.md that reads PubMedQA."""
+"""The recipe of docs/recipes.md that reads PubMedQA."""
 
 import json
 
@@ -8,7 +8,7 @@ from application import PROJECT
 from ragsweep.datasets import Case, Option
 from ragsweep.testing import DatasetContract
 
-PAGE = (PROJECT / "docs/answers.md").read_text(encoding="utf-8")
+PAGE = (PROJECT / "docs/recipes.md").read_text(encoding="utf-8")
 [RECIPE] = [text.partition("\n```")[0] for text in PAGE.split("```python\n") if text.startswith("# pubmedqa.py")]
 PUBMEDQA = {"__name__": "pubmedqa"}
 exec(compile(RECIPE, "pubmedqa.py", "exec", dont_inherit=True), PUBMEDQA)

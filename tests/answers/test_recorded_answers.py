@@ -246,7 +246,7 @@ def test_the_order_of_the_rows_is_irrelevant(tmp_path_factory, order, letters):
     assert [answer.letter for answer in RecordedAnswerer(str(path)).answer(asked)] == letters
 
 
-LOGS = "; docs/answers.md turns logs of lm-evaluation-harness and Inspect into a table"
+LOGS = "; docs/recipes.md turns logs of lm-evaluation-harness and Inspect into a table"
 SCALE = "a number from 0 to 1 (answerer.confidence_scale=ten reads 0 to 10, percent 0 to 100)"
 BAD = [  # a field, its value, how an error shows the value, and what it expects
     ("answer", "E", '"E"', "a letter of its case (ABC)"),
@@ -286,7 +286,7 @@ def test_a_bad_value_is_refused_in_one_line_that_names_its_place(file, field, va
          "answerer.missing=no_answer"),
         ("", "a.jsonl", "{path}: contains no answers; expected a row per case with id and answer"),
         ("{", "a.jsonl", "{path}: is one object over several lines; expected a list of objects, or an object on each "
-         "line (docs/data_recipes.md has recipes for the JSON of other programs)"),
+         "line (docs/recipes.md has recipes for the JSON of other programs)"),
         ('{"id": null}\n', "a.jsonl", "{path}, line 1: the field 'id' is of type NoneType; expected a string"),
         ('{"answer": "B"}\n', "a.jsonl", "{path}, line 1: the field 'id' is missing; found 'answer'"),
         ("id,answer,confidence\nq1,B,high\n2,A,\n", "a.csv", "{path}, line 2: the field 'confidence' is \"high\"; "

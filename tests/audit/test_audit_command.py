@@ -13,7 +13,7 @@ from ragsweep.app.commands import composed
 from ragsweep.experiment import Experiment
 
 KEPT = ["retriever=sparse"]
-AUDIT_PAGE = Path(__file__).parents[2] / "docs/audit.md"
+RECIPES = Path(__file__).parents[2] / "docs/recipes.md"
 
 
 def audit(application, *given):
@@ -80,8 +80,8 @@ def test_the_audit_changes_no_parameter_and_no_digest(application, dataset):
 
 
 def test_an_installed_package_adds_a_finding(application, dataset, tmp_path):
-    """The class is that of docs/audit.md."""
-    [code] = re.findall(r"```python\n(from ragsweep_audit.findings.*?)```", AUDIT_PAGE.read_text(), re.DOTALL)
+    """The class is that of docs/recipes.md."""
+    [code] = re.findall(r"```python\n(from ragsweep_audit.findings.*?)```", RECIPES.read_text(), re.DOTALL)
     (tmp_path / "shouting-1.0.dist-info").mkdir()
     (tmp_path / "shouting.py").write_text(code)
     (tmp_path / "shouting-1.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: shouting\nVersion: 1.0\n")

@@ -1,6 +1,6 @@
 """Faults that are put into clean datasets: the audit finds them where they matter, and raises no alarm without them.
 
-    python -m pytest tests/audit/test_audit_faults.py --soak -q -n 0    # prints the table of docs/audit.md
+    python -m pytest tests/audit/test_audit_faults.py --soak -q -n 0    # prints the table of docs/questions.md
 
 A fault of judgments matters if recall@5 of BM25 falls by more than half the width of its 95 % interval. Pages that are
 removed matter if one of them is judged relevant. Copies and passages that are too long always matter.

@@ -105,7 +105,7 @@ def test_an_id_may_be_a_whole_number_as_pandas_writes_it(folder):
     [
         ("nowhere", "", r"dataset\.path: .*nowhere does not exist; expected a folder with corpus"),
         ("corpus.jsonl", "", r"dataset\.path: .*corpus\.jsonl is a file; expected a folder"),
-        ("", "corpus.jsonl", r"corpus\.jsonl does not exist, nor does .*\.gz.*docs/data_recipes\.md"),
+        ("", "corpus.jsonl", r"corpus\.jsonl does not exist, nor does .*\.gz.*docs/recipes\.md"),
         ("", "queries.jsonl", r"queries\.jsonl does not exist, nor does .*\.gz"),
     ],
 )

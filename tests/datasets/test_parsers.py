@@ -186,7 +186,7 @@ def test_an_archive_without_a_word_document_is_refused(tmp_path):
         TextCorpus(str(tmp_path)).read()
 
 
-# The recipe of docs/parsers.md
+# The recipe of docs/recipes.md
 
 PAGE = (
     """<html><body><nav>Home | Contact | Imprint</nav><article><h1>Iron</h1><p>{}</p></article></body></html>""".format(
@@ -198,7 +198,7 @@ PAGE = (
 @pytest.fixture
 def recipe():
     """The class of the recipe, with the line of the table that reads the texts by a library."""
-    page = (PROJECT / "docs/parsers.md").read_text(encoding="utf-8")
+    page = (PROJECT / "docs/recipes.md").read_text(encoding="utf-8")
     [code] = [text for text in page.split("```")[1::2] if text.startswith("python\n# plumber.py")]
     lines = dict(re.findall(r"^\| (\w+) \| `(\[.*?\])` \|", page, re.MULTILINE))
 

@@ -363,8 +363,8 @@ def test_a_cell_between_tabs_has_quotes_where_pandas_writes_them(tmp_path):
         ("q.xlsx", b"PK\x03\x04\x14\x00\x00\x00", "ends in '.xlsx'; expected a JSON, CSV, TSV or Parquet file"),
         ("q.txt", "query\trelevant_docs\nwhat\t2\n", "ends in '.txt'; expected a JSON, CSV, TSV or Parquet file"),
         ("q.json", '["what", "who"]', 'expected an object, found "what"'),
-        ("q.json", json.dumps({"queries": {"a": "when"}, "relevant_docs": {}}, indent=1), "docs/data_recipes.md"),
-        ("q.json", json.dumps({"data": [{"query": "q", "relevant_docs": []}]}), "docs/data_recipes.md"),
+        ("q.json", json.dumps({"queries": {"a": "when"}, "relevant_docs": {}}, indent=1), "docs/recipes.md"),
+        ("q.json", json.dumps({"data": [{"query": "q", "relevant_docs": []}]}), "docs/recipes.md"),
         ("q.json", json.dumps({"query": {"0": "q"}, "relevant_docs": {"0": []}}), "is of type dict"),
     ],
 )
@@ -412,7 +412,7 @@ def test_the_files_of_the_notebook_about_spans_are_read_with_settings(tmp_path):
     assert [each.source for each in corpus] == ["papers/ice.md", "papers/soil.md"]
     asked = read_strictly(span_questions(str(tmp_path / "qa_evaluation_dataset.json"), document="file_path"), corpus)
     assert asked.references == (Reference("1", "papers/ice.md", 11, 23),)
-    page = "".join((PROJECT / f"docs/{name}.md").read_text(encoding="utf-8") for name in ("data", "data_recipes"))
+    page = (PROJECT / "docs/recipes.md").read_text(encoding="utf-8")
     assert "corpus.id=metadata.file_path corpus.text=content" in page
     assert "questions=spans questions.path=qa_evaluation_dataset.json questions.document=file_path" in page
 
@@ -487,7 +487,7 @@ def here(tmp_path, monkeypatch):
 
 def recipe(marker):
     """Run the recipe of the documents that reads a file of this name, in this folder."""
-    page = (PROJECT / "docs/data_recipes.md").read_text(encoding="utf-8")
+    page = (PROJECT / "docs/recipes.md").read_text(encoding="utf-8")
     [code] = [text.removeprefix("python\n") for text in page.split("```")[1::2] if marker in text]
     exec(compile(code, marker, "exec"), {})
 
@@ -548,6 +548,6 @@ def test_the_recipe_for_ragas():
 
 
 def test_the_recipe_for_the_hub_is_code():
-    page = (PROJECT / "docs/data_recipes.md").read_text(encoding="utf-8")
+    page = (PROJECT / "docs/recipes.md").read_text(encoding="utf-8")
     [code] = [text.removeprefix("python\n") for text in page.split("```")[1::2] if "load_dataset" in text]
     assert re.search(r"qrels/\{?\w+", compile(code, "hub", "exec") and code)

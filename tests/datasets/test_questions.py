@@ -215,7 +215,7 @@ def test_the_recipe_makes_a_folder_of_beir_from_files_of_trec(tmp_path, monkeypa
         "<top>\n<num> Number: 1\n<title> Topic: Iron &amp; tea\n<desc> Description:\nd\n<narr> Narrative:\nn\n</top>\n"
     )
     (tmp_path / "qrels.txt").write_text("1 0 AP-1 2\n1 0 AP-2 0\n")
-    page = (PROJECT / "docs/data_recipes.md").read_text(encoding="utf-8")
+    page = (PROJECT / "docs/recipes.md").read_text(encoding="utf-8")
     [recipe] = [text for text in page.split("```")[1::2] if "TrecDocs" in text]
     exec(compile(recipe.removeprefix("python\n"), "recipe", "exec"), {})
     found = beir_dataset("mine", "mine").load()

@@ -150,7 +150,7 @@ EMBEDDING = embedding_of_llama_index()
 @pytest.mark.usefixtures("theirs")
 @pytest.mark.parametrize("name", IN_THE_DOCUMENTS)
 def test_what_the_documents_show_gives_what_the_framework_gives_over_the_manual(name, tmp_path, monkeypatch):
-    page = (PROJECT / "docs/your_retriever.md").read_text()
+    page = (PROJECT / "docs/recipes.md").read_text()
     [code] = re.findall(rf"```python\n# {name}\.py\n(.*?)```", page, re.DOTALL)
     assert len([line for line in code.splitlines() if line.strip() and not line.startswith(("import", "from"))]) <= 10
     (tmp_path / f"{name}.py").write_text(code)

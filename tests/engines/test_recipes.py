@@ -1,4 +1,4 @@
-"""The recipes of docs/your_retriever.md, each run as it stands against the package that it is for."""
+"""The recipes of docs/recipes.md, each run as it stands against the package that it is for."""
 
 import json
 import re
@@ -19,8 +19,8 @@ from ragsweep_engines.callable_retriever import CallableRetriever
 
 pytestmark = [pytest.mark.extra("recipes"), pytest.mark.filterwarnings("ignore")]
 
-PAGE = (PROJECT / "docs/your_retriever.md").read_text()
-RECIPES = dict(re.findall(r"```python\n# (my_\w+)\.py\n(.*?)```", PAGE.partition("## Recipes")[2], re.DOTALL))
+PAGE = (PROJECT / "docs/recipes.md").read_text()
+RECIPES = dict(re.findall(r"```python\n# (my_\w+)\.py\n(.*?)```", PAGE, re.DOTALL))
 
 
 def rows():

@@ -1,4 +1,4 @@
-"""The recipes of docs/mlflow_evaluation.md for EvaluationDatasets, on a real store of MLflow."""
+"""The recipes of docs/recipes.md for EvaluationDatasets, on a real store of MLflow."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ def test_the_recipes_make_a_dataset_of_a_table_and_a_table_of_it(application, da
     rows = json.loads(Path(table).read_text())
     numbered = [json.dumps({"id": str(number), **row}) for number, row in enumerate(rows, 1)]
     Path("questions.jsonl").write_text("\n".join(numbered))
-    page = (PROJECT / "docs/mlflow_evaluation.md").read_text()
+    page = (PROJECT / "docs/recipes.md").read_text()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", application.uri)
     for name in ("merge_records", "get_dataset"):
         [recipe] = [text for text in page.split("```")[1::2] if name in text]

@@ -418,8 +418,8 @@ def test_a_class_of_a_user_is_built_only_if_they_say_so(folder, tmp_path, monkey
 
 
 def recipe(name, loaded):
-    """The class of this name in docs/production.md, around a retriever."""
-    page = (PROJECT / "docs/production.md").read_text()
+    """The class of this name in docs/recipes.md, around a retriever."""
+    page = (PROJECT / "docs/recipes.md").read_text()
     [code] = [text.removeprefix("python\n") for text in page.split("```")[1::2] if f"class {name}" in text]
     assert len([line for line in code.splitlines() if line]) <= 8
     names = {"r": loaded, "__name__": __name__}

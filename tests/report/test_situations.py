@@ -279,14 +279,13 @@ VERDICT = re.compile(r"chosen( at .+)?|tied|worse|left out|control|only one|not 
 
 
 def table():
-    """Rows of the page: of sentences that have the same parts, the first."""
+    """Rows of the page: of headlines that make the same claims, the first."""
     said = {}
     for name in SITUATIONS:
         decision = DECISIONS[name]
         text = " ".join(headline(decision)).replace("|", "\\|")
-        parts = [claim for claim in claims_of(decision) if claim.place == "headline"]
-        key = [(claim.name, sorted(part for part, value in claim.numbers.items() if value)) for claim in parts]
-        said.setdefault(str(key), f"| {name} | {text} |\n")
+        key = tuple(claim.name for claim in claims_of(decision) if claim.place == "headline")
+        said.setdefault(key, f"| {name} | {text} |\n")
     return HEAD + "".join(said.values())
 
 

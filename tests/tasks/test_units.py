@@ -49,7 +49,7 @@ def test_where_nothing_was_found_for_any_query_there_are_no_units():
 
 
 def slow_and_obvious(small, query, ranking):
-    """The rule of `docs/chunkers.md`, page by page."""
+    """The rule of `docs/strategies.md`, page by page."""
     grades = {
         small.units[unit]: grade
         for row, unit, grade in zip(*(each.tolist() for each in vars(small.qrels).values()), strict=True)

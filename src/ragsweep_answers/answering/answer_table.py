@@ -32,7 +32,7 @@ from ragsweep_answers.answering.answer_forms import LETTER, matched_letter, opti
 from ragsweep_answers.answering.json_answer import number_of, probability_of, read_confidence, read_json_answer
 from ragsweep_answers.answering.question import Answer, Question
 
-LOGS = "docs/answers.md turns logs of lm-evaluation-harness and Inspect into a table"
+LOGS = "docs/recipes.md turns logs of lm-evaluation-harness and Inspect into a table"
 LARGEST_OF_SCALE = {"unit": 1, "ten": 10, "percent": 100}
 TABLE_SUM_ERROR = 0.02  # by which probabilities may miss a sum of 1
 OTHER_SCALE = "answerer.confidence_scale=ten reads 0 to 10, percent 0 to 100"

@@ -61,7 +61,7 @@ def _hint(dataset: Dataset, ranks: UnitRanks, relevance_level: int, level: float
 
 
 def _enough(queries: int, needed: int) -> str:
-    """How many queries of the bundled manual were enough (docs/audit.md), if these are fewer."""
+    """How many queries of the bundled manual were enough (docs/questions.md), if these are fewer."""
     return f". Of the bundled manual, {needed} queries were enough" if queries < needed else ""
 
 

@@ -53,7 +53,7 @@ def verdicts(journal: Journal) -> list[str]:
 
 
 def as_record(journal: Journal) -> dict[str, Any]:
-    """The state of a race for programs. `docs/judge.md` documents the fields."""
+    """The state of a race for programs. `docs/questions.md` documents the fields."""
     race, pool, grades = journal.race, journal.pool, [*journal.grades.values()]
     decided = is_decided(journal)
     rows = [

@@ -42,7 +42,7 @@ needed = pytest.mark.extra("recipes")
 @pytest.fixture(scope="module")
 def recipe(tmp_path_factory):
     """The class of the recipe, as somebody copies it."""
-    page = (PROJECT / "docs" / "component_recipes.md").read_text()
+    page = (PROJECT / "docs" / "recipes.md").read_text()
     folder = tmp_path_factory.mktemp("recipe")
     (folder / "nano_e5.py").write_text(re.search(r"```python\n(# nano_e5\.py.*?)```", page, re.DOTALL)[1])
     with pytest.MonkeyPatch.context() as patched:

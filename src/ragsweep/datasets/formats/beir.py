@@ -24,7 +24,7 @@ LeaveOut = Literal["same_id"] | None
 
 EXCLUDED = "excluded_ids"  # the field of a query with the ids of documents, as in BRIGHT
 NO_ID = ("", "N/A")  # in that field
-RECIPE = "docs/data_recipes.md makes a folder of a copy on the Hugging Face hub"
+RECIPE = "docs/recipes.md makes a folder of a copy on the Hugging Face hub"
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ LIKELY: Mapping[str, str] = {
 GRADE_LIKE = (
     "rel gain verdict is_gold is_*rel* qrel* *score* *grade* *relevan* *label* *rating* *correct *judg*".split()
 )
-SCHEMA = "query, and relevant_docs or references (docs/data_recipes.md has recipes for files of other programs)"
+SCHEMA = "query, and relevant_docs or references (docs/recipes.md has recipes for files of other programs)"
 NUMBERED = re.compile("(.*?)_?[1-9][0-9]?")  # page_2; no year, nor an index from 0
 SEPARATORS = re.compile(r"[\s.-]+")
 

@@ -81,7 +81,7 @@ def read_entries(
             yield f"{path}, entry {number}", _object(value, f"{path}, entry {number}")
     elif first[1].strip() == "{":
         found = f"{path}: is one object over several lines; expected a list of objects, or an object on each line"
-        raise DatasetError(f"{found} (docs/data_recipes.md has recipes for the JSON of other programs)")
+        raise DatasetError(f"{found} (docs/recipes.md has recipes for the JSON of other programs)")
     else:
         for number, line in chain([first], lines):
             if line.strip():

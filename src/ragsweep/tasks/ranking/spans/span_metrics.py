@@ -7,7 +7,7 @@ Each takes `(judged, k)` and returns values of shape [queries], in [0, 1] unless
         of Chroma's chunking_evaluation does: each retrieved passage, and what each reference misses, in full.
     threshold: A passage holds a reference if it has at least this share of its tokens.
 
-Definitions follow Smith and Troynikov, Evaluating Chunking Strategies for Retrieval (Chroma 2024); docs/spans.md says
+Definitions follow Smith and Troynikov, Evaluating Chunking Strategies for Retrieval (Chroma 2024); docs/data.md says
 what differs. Recalls, coverages and accuracies are never smaller for a larger k.
 """
 
