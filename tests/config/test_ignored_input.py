@@ -1,9 +1,24 @@
-"""What Hydra would ignore without a word: settings that are given twice, and options that another one hides."""
+"""What Hydra would ignore without a word: settings that are given twice, and configurations that it does not read."""
 
 import pytest
 
-from ragsweep.config.ignored_input import refuse_hidden, refuse_ignored
+from ragsweep.config.ignored_input import refuse_ignored, refuse_unread
 from ragsweep.core.errors import ConfigError
+
+RECORD = "task: {_target_: x}\ntracking: {uri: x}\n"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def written(folder, files):
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
 
 
 @pytest.mark.parametrize(
@@ -35,10 +50,39 @@ def test_a_value_may_be_deleted_and_set_anew():
     refuse_ignored(["~evaluation.metrics", "+evaluation.metrics={}", "k=3", "k.x=3"])
 
 
-def test_an_option_that_another_folder_has_under_the_same_name_is_refused(tmp_path):
-    for folder, text in {"a": "k1: 1\n", "same": "k1: 1\n", "other": "k1: 2\n"}.items():
-        (tmp_path / folder / "retriever").mkdir(parents=True)
-        (tmp_path / folder / "retriever/mine.yaml").write_text(text)
-    refuse_hidden([tmp_path / "a", tmp_path / "same"])
-    with pytest.raises(ConfigError, match=r"other/retriever/mine\.yaml: .*rename.*RAGSWEEP_PROJECT"):
-        refuse_hidden([tmp_path / "a", tmp_path / "other"])
+@pytest.mark.parametrize("name", ["config.yaml", "defaults.yaml", "hydra/default.yaml", "retriever/mine.yml"])
+def test_a_file_that_hydra_does_not_read_is_named(project, name):
+    written(project, {f"conf/{name}": "k: 1\n"})
+    with pytest.raises(ConfigError, match=f"^{project}/conf/{name}: is not read; "):
+        refuse_unread()
+
+
+def test_a_file_beside_the_folder_of_groups_is_named(project, capsys):
+    written(project, {"config.yaml": "k: 1\n", "conf/retriever/mine.yaml": "k1: 1\n"})
+    refuse_unread()
+    assert capsys.readouterr().err.startswith(f"{project}/config.yaml: is not read; ")
+
+
+def test_files_that_are_read_are_left_alone(project):
+    files = ("retriever/mine.yaml", "hydra/launcher/mine.yaml", "experiment/deep/mine.yaml")
+    written(project, {f"conf/{name}": "k1: 1\n" for name in files})
+    written(project, {"conf/base.yaml": "k: 1\n", "conf/experiment/mine.yaml": "defaults: [/base@_global_]\n"})
+    (project / "conf/.#mine.yaml").symlink_to("me@here")  # while an editor has a file open
+    refuse_unread(added="conf")
+    refuse_unread()
+
+
+def test_another_folder_is_read_like_the_projects_own(project):
+    written(project, {"extra/retriever/mine.yaml": "k1: 1\n", "conf/retriever/mine.yaml": "k1: 1\n"})
+    refuse_unread(added="extra")
+    refuse_unread(added="conf")
+    written(project, {"extra/retriever/sparse.yaml": "k1: 1\n"})
+    with pytest.raises(ConfigError, match=r"extra/retriever/sparse\.yaml: .*rename.*RAGSWEEP_PROJECT"):
+        refuse_unread(added="extra")
+
+
+def test_the_configuration_of_a_run_gets_the_command_that_reads_it(project):
+    written(project, {"a run/config.yaml": RECORD, "a run/overrides.yaml": "[]"})
+    with pytest.raises(ConfigError) as refused:
+        refuse_unread(["-m", "k=1,3"], added="a run")
+    assert str(refused.value).endswith(f"cd {project} && ragsweep run --from 'a run/config.yaml' -m k=1,3")

@@ -8,7 +8,6 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from string import Template
 from typing import NamedTuple
 
@@ -24,10 +23,10 @@ from ragsweep.app.messages import explained, unknown_name, without_hydra
 from ragsweep.app.sweep import SweepCallback
 from ragsweep.app.workers import end_killed, end_workers
 from ragsweep.config.groups import groups
-from ragsweep.config.ignored_input import PRIMARY, refuse_hidden, refuse_ignored
+from ragsweep.config.ignored_input import PRIMARY, refuse_ignored, refuse_unread
 from ragsweep.core import terminal
 from ragsweep.core.errors import ConfigError, JobFailed
-from ragsweep.core.project import CONF, SWEEP_ID, VERSION_BASE, command, conf_folders, options_of, sweep_id
+from ragsweep.core.project import CONF, SWEEP_ID, VERSION_BASE, command, options_of, sweep_id
 
 HELP = {"--help", "-h"}
 FLAGS = {*HELP, "--hydra-help", "--version", "--resolve", "--run", "-r", "--shell-completion", "-sc"}  # of Hydra, too
@@ -76,8 +75,8 @@ def read_arguments(typed: Sequence[str]) -> Arguments:
     for override in overrides:
         if override.startswith(PARAMS) and not any(other.startswith("hydra/sweeper=") for other in overrides):
             raise ConfigError(f"{override}: is for files; write {override.removeprefix(PARAMS)}")
-    if given.config_dir and not HELP & {*others}:
-        refuse_hidden([*conf_folders(), Path(given.config_dir)])
+    if not HELP & {*others}:
+        refuse_unread(["-m", *overrides] if given.multirun else overrides, given.config_dir)
     return Arguments(options, overrides, kept, next(iter(given.records), None), given.allow)
 
 

@@ -29,11 +29,12 @@ def composed(overrides: Sequence[str], primary: str = "config", *, with_hydra: b
     from yaml import YAMLError
 
     from ragsweep.app.messages import in_one_line
-    from ragsweep.config.ignored_input import refuse_ignored
+    from ragsweep.config.ignored_input import refuse_ignored, refuse_unread
     from ragsweep.core.project import CONF, VERSION_BASE, register_resolvers
 
     register_resolvers()
     refuse_ignored(overrides)
+    refuse_unread(overrides)
     try:
         with hydra.initialize_config_dir(str(CONF), version_base=VERSION_BASE):
             return hydra.compose(primary, list(overrides), return_hydra_config=with_hydra)
