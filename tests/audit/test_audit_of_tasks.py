@@ -261,7 +261,7 @@ def test_a_run_reports_its_findings_and_the_queries_that_can_be_answered(tmp_pat
     assert measured.findings[0].startswith(
         "1 relevant page has no passage (fever.pdf#3), so it is never found. Recall can "
     )
-    assert {*measured.sections} == {"Answerable queries", "Coverage"}
+    assert {*measured.sections} == {"Answerable queries", "Coverage", "Query types"}
     assert measured.sections["Answerable queries"] == [
         "Something relevant can be found for 1 of 2 queries. On these (on all): Recall 1.000 (0.500)."
     ]

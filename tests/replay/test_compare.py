@@ -45,20 +45,19 @@ def children(application, sweep):
 
 
 def rows(text, metric="f1"):
-    """The table's F1 by configuration."""
-    table = text.split("\n\n")[0].splitlines()
-    column = re.split(r"\s{2,}", table[0].casefold()).index(metric)
-    cells = [re.split(r"\s{2,}", line) for line in table[1:]]
-    return {row[0]: float(row[column]) for row in cells}
+    """The table's F1 by configuration: names begin where their heading does, numbers end where theirs does."""
+    head, *lines = text.split("\n\n")[0].splitlines()
+    begin, end = head.index("configuration"), re.search(rf"(?i)(?<!\S){metric}(?!\S)", head).end()
+    return {re.split(r"\s{2,}", line[begin:])[0]: float(line[:end].split()[-1]) for line in lines}
 
 
 def test_the_runs_of_a_sweep_are_found_by_its_id_with_their_numbers(compare, sweeps, shared_application):
     _, *lines = compare(sweeps[0]).stdout.split("\n\n")[0].splitlines()
-    assert {line.split()[0]: line.split()[-1] for line in lines} == {
+    assert {line.split()[1]: line.split()[-1] for line in lines} == {
         f"k={run.data.params['k']}": run.info.run_id for run in children(shared_application, sweeps[0])
     }
     shown = rows(compare(sweeps[0]).stdout)
-    logged = {run.info.run_name: round(run.data.metrics["f1"], 4) for run in children(shared_application, sweeps[0])}
+    logged = {run.info.run_name: round(run.data.metrics["f1"], 3) for run in children(shared_application, sweeps[0])}
     assert shown == logged
     first, second = children(shared_application, sweeps[0])
     done = compare(first.info.run_id, second.info.run_id, sweeps[0])

@@ -157,7 +157,8 @@ def test_what_the_store_keeps_is_the_same_under_other_judgments_types_and_answer
         store = Store(str(tmp_path / str(turn)))
         for made in tasks(store, turn):
             made.measure(made.load())
-        kept.append(kept_in(store))
+        own = "query_types"  # of the task, which predicts types from types, and hands them to no component
+        kept.append({key: arrays for key, arrays in kept_in(store).items() if key[0] != own})
     assert {"dense", "sparse", "encoderreranker", "encoding"} <= {stage for stage, _ in kept[0]}
     assert kept[0] == kept[1]
 

@@ -117,10 +117,10 @@ def test_the_same_run_without_the_store_gives_the_same_numbers(application, data
     assert again.data.tags["config.digest"] == run.data.tags["config.digest"]
     facts = [json.loads((application.artifacts(each) / "results/evaluation.json").read_text()) for each in (run, again)]
     assert without_timings(facts[0]) == without_timings(facts[1])
-    for name in ("per_query.csv", "ranking.trec"):
-        assert (application.artifacts(again) / "results" / name).read_bytes() == (
-            application.artifacts(run) / "results" / name
-        ).read_bytes()
+    results = [application.artifacts(each) / "results" for each in (run, again)]
+    tables = [pd.read_csv(folder / "per_query.csv", dtype=str).drop(columns="time_ms") for folder in results]
+    assert tables[0].equals(tables[1])
+    assert len({(folder / "ranking.trec").read_bytes() for folder in results}) == 1
 
 
 def test_a_run_logs_how_much_of_the_exact_ranking_its_index_found(application):

@@ -112,7 +112,7 @@ def test_the_long_table_has_every_query_of_every_run_to_the_last_bit(store, tabl
         [run] = [run for run in store.runs() if run.info.run_id == run_id]
         with (store.artifacts(run) / "results/per_query.csv").open(newline="") as file:
             expected += [{"run_id": run_id, "name": run.info.run_name, **row} for row in csv.DictReader(file)]
-    numbers = (*METRICS, "context/tokens")
+    numbers = (*METRICS, "context/tokens", "time_ms", "mean_score")
     assert found == [row | {name: float(row[name]) for name in numbers} for row in expected]
     assert list(found[0]) == list(expected[0])
     assert ragsweep.per_query([], uri=store.uri).columns.tolist() == list(found[0])[:5]
