@@ -11,7 +11,7 @@ from inspect import isclass, ismodule, isroutine
 from pathlib import Path
 from pkgutil import resolve_name
 from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import hydra
 import yaml
@@ -21,7 +21,15 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from ragsweep.config.annotations import inner_hint, is_component, optional, settings_class, signature_of, target_of
+from ragsweep.config.annotations import (
+    PLAIN,
+    inner_hint,
+    is_component,
+    optional,
+    settings_class,
+    signature_of,
+    target_of,
+)
 from ragsweep.config.ignored_input import refuse_ignored
 from ragsweep.config.walk import PARTIAL, STORE, TARGET, WHOLE
 from ragsweep.core.errors import ConfigError, first_line
@@ -288,9 +296,10 @@ def is_configured(target: str) -> bool:
 def _fits(made_by: Any, hint: Any) -> bool:
     """Whether what a class or function makes may stand where this annotation asks for a component."""
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    kinds = tuple(get_args(kind)[0] if get_origin(kind) is Annotated else kind for kind in kinds)
     components = tuple(kind for kind in kinds if is_component(kind))
     if made_by is None or not components:
-        return True
+        return not {*kinds} <= {*PLAIN}  # a text or a number is no component
     made = made_by if isclass(made_by) else get_type_hints(made_by).get("return")
     return isclass(made) and issubclass(made, components)
 
