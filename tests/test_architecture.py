@@ -32,8 +32,8 @@ BUDGETS = {
     "app": 1701,
     "mlflow": 167,
     "production": 812,
-    "replay": 1119,
-    "tracking": 3341,
+    "replay": 1128,
+    "tracking": 3353,
     "report": 2804,
     "sweeps": 2099,
     "tasks": 6803,
@@ -42,7 +42,7 @@ BUDGETS = {
     "datasets": 5228,
     "text": 855,
     "statistics": 2112,
-    "config": 824,
+    "config": 862,
     "store": 627,
     "core": 1920,
     "ragsweep": 688,  # what lies beside its rooms
@@ -51,7 +51,7 @@ BUDGETS = {
     "ragsweep_audit": 4211,
     "ragsweep_engines": 2304,
     "ragsweep_generate": 1271,
-    "tests": 49596,
+    "tests": 49640,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 

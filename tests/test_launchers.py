@@ -45,7 +45,7 @@ def recorded(application):
 
 def _without_timings(file):
     table = pd.read_csv(file, dtype=str)
-    return table.drop(columns=[name for name in table if name.startswith("latency/")]).to_csv()
+    return table.drop(columns=[name for name in table if name.startswith(("latency/", "time_ms"))]).to_csv()
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import shlex
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -43,6 +44,7 @@ from ragsweep.tracking.address import (
 from ragsweep.tracking.client import Client, absolute_artifacts, reason
 
 SECONDS_TO_ANSWER = 5
+SECONDS_TO_RECOVER, SECONDS_TO_ASK_AGAIN = 90, 3  # of a server that answers with errors, as one that is restarted
 SECONDS_TO_MIGRATE = 120  # for a lock, while another process creates a database
 OUT_OF_DATE = "out-of-date database schema"  # MLflow's words for tables of another version
 UNREACHABLE = (MlflowException, SQLAlchemyError, OSError)  # a store does not answer; errors of `requests` are OSErrors
@@ -105,14 +107,24 @@ def _create(database: Path) -> None:
 
 
 def check_uri(uri: str, artifacts: str | None) -> None:
-    """Check without changing anything whether a store can be opened.
+    """Check without changing anything whether a store can be opened; wait while a server answers with errors.
 
     Raises:
         TrackingError: A server is out of reach or refuses us, a file is not a database, a folder cannot be written to.
     """
-    with _opening(uri, artifacts):
-        if is_server(uri):
-            MlflowClient(uri).search_experiments(max_results=1)
+    ends = time.monotonic() + SECONDS_TO_RECOVER
+    while True:
+        try:
+            with _opening(uri, artifacts):
+                if is_server(uri):
+                    MlflowClient(uri).search_experiments(max_results=1)
+            return
+        except TrackingError as error:
+            if "error responses" not in str(error) or time.monotonic() > ends:  # as urllib3 says after its attempts
+                raise
+            why = reason(error.__cause__ or error)
+            say_once(f"{uri} answers with an error ({why}); asking it again for {SECONDS_TO_RECOVER} s")
+            time.sleep(SECONDS_TO_ASK_AGAIN)
 
 
 @contextmanager
