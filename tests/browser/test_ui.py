@@ -172,17 +172,6 @@ def test_the_description_of_a_sweep_leaves_room_for_mlflows_own_panel(page, site
     shoot(page)
 
 
-def test_the_list_of_experiments_shows_the_decision_in_plain_words(page, site, shoot):
-    page.goto(f"{site.url}/#/experiments")
-    headline = site.other.data.tags["best.headline"]
-    described = page.get_by_role("row", name="cho_manual").get_by_text(headline)
-    described.wait_for()
-    assert described.inner_text().startswith(headline)
-    assert not set("\\*`#").intersection(described.inner_text())
-    assert "](" not in described.inner_text()
-    shoot(page)
-
-
 def test_the_clicks_that_the_terminal_names_lead_to_the_view(fresh_page, site):
     fresh_page.goto(site.url)
     fresh_page.get_by_text("Model training").first.click()
