@@ -6,10 +6,12 @@ from unicodedata import normalize
 
 import pandas as pd
 import pytest
+from application import succeeded
 from calls import calls_of
 from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
+from small import case_arguments, cases
 
 from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError, DatasetError
@@ -379,3 +381,17 @@ def test_four_times_as_many_answers_take_four_times_the_work(file):
 
     calls(100)  # imports what reads a table
     assert calls(400) < 5 * calls(100)
+
+
+def test_recorded_answers_race_although_a_round_asks_some_questions_alone(application, tmp_path):
+    arguments = case_arguments(tmp_path / "data")
+    for name, right in (("good", True), ("bad", False)):
+        lines = [
+            json.dumps({"id": case["id"], "answer": next(a for a in "ABC" if (a == case["correct_answer"]) == right)})
+            for case in cases()
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
+    files = f"answerer.path={tmp_path}/good.jsonl,{tmp_path}/bad.jsonl"
+    race = ["-m", "hydra/sweeper=race", "hydra.sweeper.block=3"]
+    succeeded(application.run(*race, *arguments, "answerer=recorded", files))
+    assert {run.data.tags.get("race") for run in application.children()} == {None, "dropped after 6 of 8 questions"}

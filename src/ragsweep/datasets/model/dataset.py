@@ -203,13 +203,15 @@ class Dataset:
         )
 
     def with_queries(self, rows: Indices) -> Dataset:
-        """The same corpus with some of the queries, at these positions in ascending order."""
+        """The same corpus with some of the queries, at these positions in ascending order; the others are left out."""
         judged = np.isin(self.qrels.query, rows)
         ids = {self.queries[row].query_id for row in rows}
+        others = [query.query_id for query in self.queries if query.query_id not in ids]
         return replace(
             self,
             digest=digest([self.digest, sorted(ids)]),
             queries=tuple(self.queries[row] for row in rows),
+            left_out=self.left_out._replace(unselected=(*self.left_out.unselected, *others)),
             cases=tuple(self.cases[row] for row in rows) if self.cases else (),
             references=tuple(reference for reference in self.references if reference.query_id in ids),
             qrels=Qrels(
