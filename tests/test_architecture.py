@@ -32,10 +32,10 @@ BUDGETS = {
     "app": 1701,
     "mlflow": 167,
     "production": 812,
-    "replay": 1128,
+    "replay": 1133,
     "tracking": 3353,
     "report": 2804,
-    "sweeps": 2099,
+    "sweeps": 2108,
     "tasks": 6803,
     "retrieval": 4520,
     "models": 3108,
@@ -51,7 +51,7 @@ BUDGETS = {
     "ragsweep_audit": 4211,
     "ragsweep_engines": 2304,
     "ragsweep_generate": 1271,
-    "tests": 49645,
+    "tests": 49651,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 

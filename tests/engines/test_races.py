@@ -71,6 +71,12 @@ def test_losers_are_asked_few_questions_and_the_others_each_question_once(applic
     assert again.returncode == 0, again.stderr
     assert "race: identical: " in again.stdout
     assert questions_of(application) == asked
+    file = application.artifacts(parent) / "decision.json"
+    for crafted in (3, record["race"] | {"dropped": 3}, record["race"] | {"block": 0}):  # anybody may have written it
+        file.write_text(json.dumps(record | {"race": crafted}))
+        refused = application.script("reproduce", parent.info.run_id, *options, RAGSWEEP_PROJECT=str(application.home))
+        assert refused.returncode == 2
+        assert f"{parent.info.run_id}: its decision.json cannot be read (" in refused.stderr.splitlines()[-1]
     for run in dropped.values():
         number = asked[run.data.params["retriever.settings.quality"]]
         assert run.info.status == "FINISHED"

@@ -17,7 +17,8 @@ from omegaconf import DictConfig
 
 from ragsweep import tracking
 from ragsweep.core.csv_files import TIME
-from ragsweep.core.parsing import from_json
+from ragsweep.core.errors import TrackingError
+from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.project import project
 from ragsweep.core.terminal import aligned, one_line
 from ragsweep.experiment import Experiment
@@ -25,7 +26,7 @@ from ragsweep.race import Race, Racer, measure_some
 from ragsweep.replay.recorded_experiment import recorded_experiment
 from ragsweep.replay.trusted_record import composed_today, has_setting, settings_in, trusted
 from ragsweep.store.code import digest_of_code
-from ragsweep.sweeps.race import RaceSettings
+from ragsweep.sweeps.race import RaceRecord
 from ragsweep.tracking.address import VARIABLE, absolute
 
 SHOWN_DIFFERENCES = 20
@@ -76,18 +77,22 @@ def _raced_again(
     run_id: str, today: DictConfig, settings: Mapping[str, Any], modules: Sequence[str], tolerance: float
 ) -> bool:
     """Hold the race of a sweep again, if it had one. Returns whether the same configurations drop out."""
-    record = from_json(tracking.fetch_text(today.tracking, run_id, DECISION, LARGEST_DECISION_MB) or "{}").get("race")
-    if not record:
-        return True
+    try:
+        decision = from_json(tracking.fetch_text(today.tracking, run_id, DECISION, LARGEST_DECISION_MB) or "{}")
+        if not isinstance(decision, dict) or "race" not in decision:
+            return True
+        record = RaceRecord.of(decision["race"])
+    except MalformedError as error:
+        raise TrackingError(f"{run_id}: its {DECISION} cannot be read ({error})") from error
     racers, experiments = [], []
     for run in tracking.fetch_racers(today.tracking, run_id):
         own = {name: value for name, value in settings.items() if has_setting(settings_in(run.config), name)}
         experiments.append(Experiment.of(trusted(run.config, today, own, modules)))
         racers.append(Racer(run.name, experiments[-1].cutoff))
-    race = Race.of(RaceSettings.of(record), experiments[0], racers)
+    race = Race.of(record.settings, experiments[0], racers)
     held = race.run(lambda places, questions: [measure_some(experiments[place], questions) for place in places])
     made = {(racer.name, racer.questions): racer.mean for racer in held.dropped}
-    was = {(racer["name"], racer["questions"]): racer["mean"] for racer in record["dropped"]}
+    was = {(racer.name, racer.questions): racer.mean for racer in record.dropped}
     alike = made.keys() == was.keys() and all(_alike(was[racer], made[racer], tolerance) for racer in was)
     _say(f"race: {'identical' if alike else 'differs'}: {len(made)} of {len(racers)} configurations drop out")
     return alike

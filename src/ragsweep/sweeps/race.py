@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, get_type_hints
@@ -10,6 +11,7 @@ from annotated_types import Gt, Lt
 
 from ragsweep.config.annotations import expected
 from ragsweep.core.errors import ConfigError
+from ragsweep.core.json_records import from_record
 from ragsweep.core.limits import Between
 from ragsweep.statistics.racing import Promise
 
@@ -73,6 +75,13 @@ class RaceRecord:
     questions: int
     evaluations: int
     dropped: Sequence[DroppedOut]
+
+    @classmethod
+    def of(cls, record: object) -> RaceRecord:
+        """Read what `as_record` gives; anybody may have written it. Raises `MalformedError`."""
+        fields = record if isinstance(record, dict) else {}
+        settings = {name: fields.get(name) for name in RaceSettings._fields}
+        return from_record(cls, json.dumps({**fields, "settings": settings}))
 
     def as_record(self) -> dict[str, Any]:
         """As `decision.json` has it; `of` is what a grid would measure."""
