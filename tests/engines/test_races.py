@@ -61,6 +61,7 @@ def test_losers_are_asked_few_questions_and_the_others_each_question_once(applic
     record = decision(application)
     assert record["race"]["of"] == 8 * QUESTIONS
     assert record["race"]["evaluations"] == 2 * sum(asked.values())
+    assert record["choice"]["label"] == "quality 0.9"  # also where it is the only one left
     dropped = {run.info.run_name: run for run in application.children() if "race" in run.data.tags}
     assert dropped.keys() == {run["name"] for run in record["race"]["dropped"]}
     assert not {row["name"] for row in record["rows"]} & dropped.keys()

@@ -321,6 +321,10 @@ class Sweep:
 
     @cached_property
     def _varied(self) -> dict[str, str]:
-        """The swept settings with several values, except the cutoff, each with its short name."""
-        names = [name for name in self.swept if name != self.cutoff and len(self.values_of(name)) > 1]
+        """The swept settings with several values, except the cutoff, each with its short name.
+
+        After a race, one value may be left of a setting: those that dropped out had others.
+        """
+        raced = self.race is not None
+        names = [name for name in self.swept if name != self.cutoff and (raced or len(self.values_of(name)) > 1)]
         return dict(zip(names, short_names(names), strict=True))
