@@ -63,16 +63,17 @@ class FusedRetriever(Thresholded):
         rankings = {name: rank(ranker, search, self.candidates or count) for name, ranker in self.used.items()}
         if self.candidates or self.fusion.by_rank:
             return rankings
-        whole = {name: with_others(ranking, count) for name, ranking in rankings.items()}
-        return {name: without_unranked(ranking, search.unranked, count) for name, ranking in whole.items()}
+        complete = {name: with_others(ranking, count) for name, ranking in rankings.items()}
+        return {name: without_unranked(ranking, search.unranked, count) for name, ranking in complete.items()}
 
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""
         inner = {name: ranker.trace(search, query) for name, ranker in self.used.items()}
         stages = [within(name, inner[name].stages, ranker) for name, ranker in self.used.items()]
-        first = next(((name, each.words) for name, each in inner.items() if each.words), None)
+        first = next(((name, trace.words) for name, trace in inner.items() if trace.words), None)
         return Trace(
-            stages={name: what for each in stages for name, what in each.items()} | within("fusion", {}, self.fusion),
+            stages={name: kind for stages_of_ranker in stages for name, kind in stages_of_ranker.items()}
+            | within("fusion", {}, self.fusion),
             parts={name: ranking.row(query) for name, ranking in self.candidates_of(search).items()},
             formula=self.fusion.formula(list(self.used)),
             normalisation=self.fusion.normalisation,

@@ -45,8 +45,8 @@ class HybridRetriever(Thresholded):
         expect_kind(self.fusion, Fusion, "retriever.fusion")
         fusion: Any = self.fusion
         if is_weighted(fusion) and fusion.weights is not None:
-            found = f"found {[*fusion.weights]}, expected null"
-            raise ConfigError(f"fusion.weights: {found}, as alpha gives the weights of a hybrid")
+            problem = f"found {[*fusion.weights]}, expected null"
+            raise ConfigError(f"fusion.weights: {problem}, as alpha gives the weights of a hybrid")
 
     @property
     def without_effect(self) -> tuple[str, ...]:

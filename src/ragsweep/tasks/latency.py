@@ -35,18 +35,18 @@ def latency_metric(name: str, title: str) -> Metric:
 
 
 def latency_measures(
-    metrics: Sequence[Metric], known: Array, *, sample: Array | None = None, **noted: Any
+    metrics: Sequence[Metric], times: Array, *, sample: Array | None = None, **noted: Any
 ) -> list[Measure]:
     """The numbers of `latency_metrics`.
 
     Args:
         metrics: Their descriptions.
-        known: The times that are known, in milliseconds, shape [items], at least one.
+        times: The times that are known, in milliseconds, shape [items], at least one.
         sample: Times by which configurations are compared, of the same items; None if there are none.
         noted: What else is known of each number, as fields of `Measure`.
     """
-    deviation = known.std(ddof=1) if len(known) > 1 else 0.0
-    values = (known.mean(), deviation, *np.quantile(known, [0.5, 0.95]), known.sum())
+    deviation = times.std(ddof=1) if len(times) > 1 else 0.0
+    values = (times.mean(), deviation, *np.quantile(times, [0.5, 0.95]), times.sum())
     samples = (sample, None, None, None, None)
     return [
         Measure(metric, float(value), sample=of_metric, **noted)

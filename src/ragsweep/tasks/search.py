@@ -92,8 +92,8 @@ def search_of(items: Dataset, *, as_indexed: bool = True) -> Search:
 def components_within(part: object) -> Iterator[Any]:
     """A component and all those in its fields."""
     if isinstance(part, Mapping | list | tuple):
-        for each in part.values() if isinstance(part, Mapping) else part:
-            yield from components_within(each)
+        for inner in part.values() if isinstance(part, Mapping) else part:
+            yield from components_within(inner)
     elif not isinstance(part, str):
         yield part
         for field in fields(part) if is_dataclass(part) and not isinstance(part, type) else ():

@@ -226,10 +226,10 @@ class Measurement:
     def per_item(self) -> pd.DataFrame:
         """A row per item: id, text, type, metrics with a value per item, details, and further columns."""
         means = {score.metric.name: score.per_item for score in self.scores if score.per_item is not None}
-        costs = {each.metric.name: each.per_item for each in self.measures if each.per_item is not None}
-        others = {name: self.items[name] for name in self.item_columns}
+        costs = {measure.metric.name: measure.per_item for measure in self.measures if measure.per_item is not None}
+        columns = {name: self.items[name] for name in self.item_columns}
         details = {name: list(texts) for name, texts in self.details.items()}
-        return self.items[[*TEXT_COLUMNS]].assign(**means, **costs, **self.numbers, **details, **others)
+        return self.items[[*TEXT_COLUMNS]].assign(**means, **costs, **self.numbers, **details, **columns)
 
     @property
     def item_columns(self) -> list[str]:

@@ -159,7 +159,7 @@ def test_a_text_that_stands_twice_is_that_of_the_first_page():
     collection = Collection("twice", "page", (twice,), (Query("1", "?"),), (Judgment("1", "m#3", 1),))
     places = Places(Dataset.from_collection(collection, PageChunker()), Matching())
     assert places.of(Result((), "", "", PAGES[0])).units == ("m#1",)
-    assert places.of(Result((), "m", "", PAGES[0])).others == 1
+    assert places.of(Result((), "m", "", PAGES[0])).other_places == 1
 
 
 def test_a_text_over_several_pages_counts_for_each():

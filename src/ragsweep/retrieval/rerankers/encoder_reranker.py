@@ -82,7 +82,7 @@ def embed_candidates(encoder: Encoder, store: Store, search: Search, ranking: Ra
     rows = np.where(ranking.passages == NOTHING, NOTHING, np.searchsorted(different, ranking.passages))
     if not len(different):
         return Candidates(queries, queries[:0], rows)
-    texts = [search.passages[each] for each in different.tolist()]
+    texts = [search.passages[passage] for passage in different.tolist()]
     passages = embed(encoder, store, texts, "passage", corpus=False)
     if queries.shape[1] != passages.shape[1]:
         differ = f"queries in {queries.shape[1]} dimensions and passages in {passages.shape[1]}"

@@ -74,13 +74,13 @@ class MmrReranker(Reranker):
         of_ranking = np.take_along_axis(minmax(ranking), in_corpus_order, axis=1)
 
         def chosen(query: int) -> tuple[Indices, Scores]:
-            found = np.flatnonzero(rows[query] != NOTHING)
-            theirs = rows[[query]][:, found]
-            similarity = of_ranking[query, found]
+            candidates = np.flatnonzero(rows[query] != NOTHING)
+            theirs = rows[[query]][:, candidates]
+            similarity = of_ranking[query, candidates]
             if self.similarity == "cosine":
                 [similarity] = canonical_scores(queries[[query]], embeddings, theirs)
             order, scores = mmr(similarity, embeddings[theirs[0]], self.relevance, depth)
-            return found[order], scores
+            return candidates[order], scores
 
         width = min(depth, ranking.passages.shape[1])
         reranked = Ranking(np.full((len(queries), width), NOTHING), np.full((len(queries), width), -np.inf))

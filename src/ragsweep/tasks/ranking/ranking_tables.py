@@ -103,14 +103,14 @@ def on_answerable(evaluation: Evaluation, dataset: Dataset) -> Checked:
     if rows.all() or not rows.any():
         return Checked(facts={"answerable": {}})
     means = dict(zip(evaluation.names, evaluation.per_query[:, rows].mean(axis=1).tolist(), strict=True))
-    each = [
+    means_in_words = [
         f"{metric.title} {means[metric.name]:.3f} ({evaluation.means[metric.name]:.3f})"
         for metric in evaluation.metrics
     ]
     count = f"{rows.sum()} of {len(rows)} queries"
-    said = f"Something relevant can be found for {count}. On these (on all): {', '.join(each)}."
+    sentence = f"Something relevant can be found for {count}. On these (on all): {', '.join(means_in_words)}."
     facts = {"answerable": {"queries": int(rows.sum()), "metrics": means}}
-    return Checked(sections={ANSWERABLE: [said]}, facts=facts)
+    return Checked(sections={ANSWERABLE: [sentence]}, facts=facts)
 
 
 def doubts_of_data(shown: Shown, items: Dataset, k: int, budget: int | None) -> Checked:

@@ -363,8 +363,8 @@ class RankingTask(Task):
         for checked in (finds.said_of(measurement.not_measured), lacking):
             measurement = checked.added_to(measurement)
         headings = (tables.ANSWERABLE, finds.PASSAGES.heading, incomplete.HEADING)  # of those about some queries alone
-        some = [measurement.sections[heading] for heading in headings if heading in measurement.sections]
-        return replace(measurement, summary=some[0] if some else ())
+        sections = [measurement.sections[heading] for heading in headings if heading in measurement.sections]
+        return replace(measurement, summary=sections[0] if sections else ())
 
     def _circumstances(self, items: Dataset, ranking: Ranking, shown: Shown) -> Sequence[Checked]:
         """What decides a ranking besides the retriever: its index, conventions, what is not found, and the data."""
@@ -376,7 +376,7 @@ class RankingTask(Task):
             conventions(self.ranker, search, items, queries, ranking=ranking, k=self.k, counts_passages=by_k),
             about_coverage(items, self.evaluation.relevance_level),
             nothing_found.about_nothing_found(items, queries, ranking),
-            Checked(notices=[line for said in of_ranker.values() for line in said], sections=of_ranker),
+            Checked(notices=[line for sentences in of_ranker.values() for line in sentences], sections=of_ranker),
             unread_texts(self.ranker, search, ranking, queries, self.store),
             tables.doubts_of_data(shown, items, self.k, self.budget),
         )

@@ -117,12 +117,12 @@ def check_routing(settings: RoutedRetriever, items: Dataset, evaluation: Evaluat
     """Raise `ConfigError` for queries that cannot be routed."""
     names, types = types_of(items)
     if len(names) < 2:
-        found = f"{len(names) or 'no'} query type{'s' if len(names) != 1 else ''}"
-        raise ConfigError(f"retriever=routed: the dataset has {found}, expected at least two; use one of the routes")
+        number = f"{len(names) or 'no'} query type{'s' if len(names) != 1 else ''}"
+        raise ConfigError(f"retriever=routed: the dataset has {number}, expected at least two; use one of the routes")
     kinds = len({*kinds_of(items.queries)[types >= 0].tolist()})
     if kinds < settings.folds:
-        found = f"found {settings.folds} for {kinds} different queries with a type"
-        raise ConfigError(f"retriever.folds: {found}, expected at most one for each")
+        number = f"found {settings.folds} for {kinds} different queries with a type"
+        raise ConfigError(f"retriever.folds: {number}, expected at most one for each")
     if settings.metric not in evaluation.metrics:
         there_is = ", ".join(evaluation.metrics)
         raise ConfigError(f"retriever.metric: no such metric is measured: {settings.metric} (there is {there_is})")

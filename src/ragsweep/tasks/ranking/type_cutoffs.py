@@ -86,10 +86,12 @@ def type_cutoffs(
     names = [query_types.names[kind] for kind in predicted.type]
     if settings.k is not None:
         lengths: list[int | None] = [settings.k.get(name) for name in names]
-        said = [f"{name}: {k}" for name, k in settings.k.items()]
+        cutoffs_in_words = [f"{name}: {k}" for name, k in settings.k.items()]
         rest = [name for name in query_types.learnt if name not in settings.k]
-        others = [f"Queries of other types ({', '.join(rest)}) end at the k of the run."] if rest else []
-        sections = {HEADING: [f"The k of each query is that of its predicted type: {', '.join(said)}.", *others]}
+        further = [f"Queries of other types ({', '.join(rest)}) end at the k of the run."] if rest else []
+        sections = {
+            HEADING: [f"The k of each query is that of its predicted type: {', '.join(cutoffs_in_words)}.", *further]
+        }
     else:
         cutoffs = range(min(settings.least, most), most + 1)
         values = values_at(items, ranking, settings.metric, evaluation, cutoffs)
@@ -97,14 +99,14 @@ def type_cutoffs(
         lengths = [cutoffs[position] for position in chosen]
         by_type = {name: sorted({cutoffs[position] for position, of in zip(chosen, names, strict=True) if of == name})
                    for name in query_types.learnt}  # fmt: skip
-        said = [f"{name} {' or '.join(map(str, ks))}" for name, ks in by_type.items() if ks]
+        cutoffs_in_words = [f"{name} {' or '.join(map(str, ks))}" for name, ks in by_type.items() if ks]
         gain, direction = gain_of(chosen, single, values, FOLDS)
         verdict = ("shows no gain here: one k is simpler", "is better here", "is worse here: use one k")
         singles = " or ".join(str(cutoffs[position]) for position in np.unique(single))
         sections = {
             HEADING: [
                 f"The k with the best mean of {settings.metric}@k, by predicted type, learnt on "
-                f"{counted(FOLDS - 1, 'other fold')}: {', '.join(said)}.",
+                f"{counted(FOLDS - 1, 'other fold')}: {', '.join(cutoffs_in_words)}.",
                 f"Against the best single k of the same folds ({singles}), a k by type changes {settings.metric}@k by "
                 f"{gain}. A k by type {verdict[direction]}.",
             ],
@@ -113,5 +115,5 @@ def type_cutoffs(
                 f"was learnt from the queries of the {counted(FOLDS - 1, 'other fold')}, never from this query."
             ],
         }
-    known = {query.text: k for query, k in zip(items.queries, lengths, strict=True) if k is not None}
-    return TypeCutoffs(QueryCutoffs(known), items.queries, lengths, sections, settings.k is None)
+    cutoff_of = {query.text: k for query, k in zip(items.queries, lengths, strict=True) if k is not None}
+    return TypeCutoffs(QueryCutoffs(cutoff_of), items.queries, lengths, sections, settings.k is None)

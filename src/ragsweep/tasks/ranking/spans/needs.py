@@ -65,10 +65,10 @@ def with_spans(judged: Judged, dataset: Dataset, ranking: Ranking, cutoffs: int)
         ranking: The ranking of all queries that was judged.
         cutoffs: The largest cutoff that is measured.
     """
-    units, ranks = (each[:, :cutoffs] for each in np.broadcast_arrays(judged.units, judged.ranks))
+    units, ranks = (columns[:, :cutoffs] for columns in np.broadcast_arrays(judged.units, judged.ranks))
     passages = np.take_along_axis(ranking.passages[judged.queries], ranks, axis=1)
-    found = np.where(units == NOTHING, NOTHING, passages)
-    return replace(judged, spans=retrieved_spans(dataset, judged.queries, found))
+    retrieved = np.where(units == NOTHING, NOTHING, passages)
+    return replace(judged, spans=retrieved_spans(dataset, judged.queries, retrieved))
 
 
 def spans_in(judged: Judged) -> Spans:
@@ -80,7 +80,7 @@ def spans_in(judged: Judged) -> Spans:
     return judged.spans
 
 
-def ratio(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> PerQuery:
+def ratio(part: npt.NDArray[Any], total: npt.NDArray[Any]) -> PerQuery:
     """Each part as a share of the whole; 0 of nothing."""
-    shares: PerQuery = np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+    shares: PerQuery = np.divide(part, total, out=np.zeros(len(part)), where=total > 0)
     return shares
