@@ -42,10 +42,10 @@ def okapi_scores(passages, queries, tokens=tokens, **settings):
 def bm25s_scores(passages, queries, **settings):
     bm25 = bm25s.BM25(method="lucene", dtype="float64", **settings)
     corpus = [tokens(text) for text in passages]
-    known = {*chain.from_iterable(corpus)}
+    vocabulary = {*chain.from_iterable(corpus)}
     bm25.index(corpus, show_progress=False)
     # It takes no query without a known token; an empty one is worth nothing.
-    terms = [[term for term in tokens(text) if term in known] for text in queries]
+    terms = [[term for term in tokens(text) if term in vocabulary] for text in queries]
     return np.array([bm25.get_scores(query) if query else np.zeros(len(passages)) for query in terms])
 
 

@@ -98,8 +98,8 @@ def lucene(search):
     bm25 = bm25s.BM25(method="lucene", k1=1.5, b=0.75, dtype="float64")
     corpus = [terms(text) for text in search.passages]
     bm25.index(corpus, show_progress=False)
-    known = {*chain.from_iterable(corpus)}
-    asked = [[term for term in terms(text) if term in known] for text in search.queries]
+    vocabulary = {*chain.from_iterable(corpus)}
+    asked = [[term for term in terms(text) if term in vocabulary] for text in search.queries]
     return [bm25.get_scores(query) if query else np.zeros(len(corpus)) for query in asked]
 
 
@@ -119,12 +119,12 @@ def loop_over_whole_vectors(dense, sparse, alpha):
 def test_without_a_limit_the_scores_of_all_passages_are_normalised(letters, backend, scores_of):
     search = Search(TEXTS, ASKED)
     whole, sparse = scores_of(search), SparseRetriever(NO_STORE, backend=backend)
-    found = HybridRetriever(DenseRetriever(letters, NO_STORE), sparse, 0.4, candidates=None).rank(search, len(TEXTS))
+    ranking = HybridRetriever(DenseRetriever(letters, NO_STORE), sparse, 0.4, candidates=None).rank(search, len(TEXTS))
     expected = [*loop_over_whole_vectors(cosines(search, letters), whole, 0.4)]
     for query, scores in enumerate(expected):
-        order = sorted(range(len(TEXTS)), key=lambda each: (-round(scores[each], 9), each))
-        assert found.passages[query].tolist() == order
-        assert found.scores[query] == pytest.approx(scores[order], abs=1e-6)
+        order = sorted(range(len(TEXTS)), key=lambda passage: (-round(scores[passage], 9), passage))
+        assert ranking.passages[query].tolist() == order
+        assert ranking.scores[query] == pytest.approx(scores[order], abs=1e-6)
 
 
 def test_a_fusion_by_ranks_gives_no_rank_to_what_was_not_retrieved(letters):

@@ -47,17 +47,17 @@ def search():
 
 def minmax(scores):
     low, high = min(scores.values()), max(scores.values())
-    return {each: 1.0 if high == low else (score - low) / (high - low) for each, score in scores.items()}
+    return {passage: 1.0 if high == low else (score - low) / (high - low) for passage, score in scores.items()}
 
 
 def zscore(scores):
     values = [*scores.values()]
     deviation = np.std(values)
-    return {each: (score - np.mean(values)) / deviation if deviation else 0.0 for each, score in scores.items()}
+    return {passage: (score - np.mean(values)) / deviation if deviation else 0.0 for passage, score in scores.items()}
 
 
 def reciprocal_rank(scores):
-    return {each: 1 / (60 + rank) for rank, each in enumerate(scores, start=1)}
+    return {passage: 1 / (60 + rank) for rank, passage in enumerate(scores, start=1)}
 
 
 def slow(search, query, norm, candidates, *, by_rank):
@@ -68,12 +68,12 @@ def slow(search, query, norm, candidates, *, by_rank):
     left_out = {passage for of, passage in search.unranked.tolist() if of == query}
     fused = {}
     for weight, scores in (ALPHA, (embeddings @ asked).tolist()), (1 - ALPHA, sparse):
-        kept = [each for each in range(PASSAGES) if each not in left_out]
+        kept = [passage for passage in range(PASSAGES) if passage not in left_out]
         if scores is sparse and (candidates or by_rank):  # else the scores of all passages are fused
-            kept = [each for each in kept if scores[each]]
-        best = sorted(kept, key=lambda each: (-scores[each], each))[:candidates]
-        for each, score in norm({each: scores[each] for each in best}).items():
-            fused[each] = fused.get(each, 0.0) + weight * score
+            kept = [passage for passage in kept if scores[passage]]
+        best = sorted(kept, key=lambda passage: (-scores[passage], passage))[:candidates]
+        for candidate, score in norm({passage: scores[passage] for passage in best}).items():
+            fused[candidate] = fused.get(candidate, 0.0) + weight * score
     return fused
 
 
@@ -91,11 +91,11 @@ def slow(search, query, norm, candidates, *, by_rank):
 def test_what_is_left_out_takes_no_part_in_a_fusion(fusion, norm, candidates):
     asked = search()
     dense, sparse = DenseRetriever(LetterCounts(), NO_STORE), SparseRetriever(NO_STORE)
-    found = rank(HybridRetriever(dense, sparse, ALPHA, candidates, fusion), asked, PASSAGES)
+    ranking = rank(HybridRetriever(dense, sparse, ALPHA, candidates, fusion), asked, PASSAGES)
     for query in range(QUERIES):
         expected = slow(asked, query, norm, candidates, by_rank=norm is reciprocal_rank)
-        retrieved = found.passages[query] != NOTHING
-        scores = dict(zip(found.passages[query][retrieved].tolist(), found.scores[query][retrieved], strict=True))
+        retrieved = ranking.passages[query] != NOTHING
+        scores = dict(zip(ranking.passages[query][retrieved].tolist(), ranking.scores[query][retrieved], strict=True))
         assert scores == pytest.approx(expected, abs=1e-9)
 
 

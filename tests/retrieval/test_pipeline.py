@@ -69,7 +69,7 @@ class SharedWords(Reranker):
     def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
         asked = [self.words(query) for query in search.queries]
         scores = [
-            [len(words & self.words(search.passages[each])) / max(len(words), 1) for each in row]
+            [len(words & self.words(search.passages[passage])) / max(len(words), 1) for passage in row]
             for words, row in zip(asked, ranking.passages.tolist(), strict=True)
         ]
         return ranked(ranking.passages, np.array(scores), depth)
@@ -109,12 +109,12 @@ def pipeline(letters, store):
 
 
 def order(ranking):
-    return [[each for each in row if each != NOTHING] for row in ranking.passages.tolist()]
+    return [[passage for passage in row if passage != NOTHING] for row in ranking.passages.tolist()]
 
 
 def by_hand(pipeline, depth):
     """The ranking as a loop over queries and stages gives it."""
-    found = []
+    orders = []
     for asked, searched in zip(SEARCH.queries, SPELL.rewrite(SEARCH.queries), strict=True):
         sums = {}
         for weight, ranker in zip((0.4, 0.2, 0.4), pipeline.ranker.rankers.values(), strict=True):
@@ -125,9 +125,11 @@ def by_hand(pipeline, depth):
             for passage, score in scores.items():
                 sums[passage] = sums.get(passage, 0) + weight * ((score - low) / (high - low) if high > low else 1)
         best = sorted(sums, key=lambda passage: (-sums[passage], passage))[:2]
-        shared = {each: len(SharedWords(4).words(asked) & SharedWords(4).words(PASSAGES[each])) for each in best}
-        found.append(sorted(best, key=lambda passage: (-shared[passage], passage))[:depth])
-    return found
+        shared = {
+            passage: len(SharedWords(4).words(asked) & SharedWords(4).words(PASSAGES[passage])) for passage in best
+        }
+        orders.append(sorted(best, key=lambda passage: (-shared[passage], passage))[:depth])
+    return orders
 
 
 @pytest.mark.usefixtures("long_work")
@@ -186,8 +188,8 @@ def test_what_a_stage_returns_is_checked_by_its_name(pipeline, stage, returned, 
 
 
 def test_the_trace_names_every_stage(pipeline):
-    found = pipeline().trace(SEARCH, 0)
-    assert list(found.stages) == [
+    trace = pipeline().trace(SEARCH, 0)
+    assert list(trace.stages) == [
         "rewriter",
         "ranker.meaning",
         "ranker.spelling",
@@ -195,11 +197,11 @@ def test_the_trace_names_every_stage(pipeline):
         "ranker.fusion",
         "reranker",
     ]
-    assert found.stages["rewriter"].endswith("test_pipeline.SpelledOut")
-    assert found.searched == "Which haemoglobin is low?"
-    assert list(found.parts) == ["meaning", "spelling", "words", "ranker"]
-    assert found.words.stage == "words"
-    assert found.words.added["haemoglobin"][0] > 0
+    assert trace.stages["rewriter"].endswith("test_pipeline.SpelledOut")
+    assert trace.searched == "Which haemoglobin is low?"
+    assert list(trace.parts) == ["meaning", "spelling", "words", "ranker"]
+    assert trace.words.stage == "words"
+    assert trace.words.added["haemoglobin"][0] > 0
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +237,7 @@ class Also(Expander):
 def test_several_searches_are_fused():
     words = SparseRetriever(NO_STORE)
     pipeline, search = PipelineRetriever(words, Also()), Search(PASSAGES, ("haemoglobin salts",))
-    both = [words.rank(each, 5) for each in (search, Search(PASSAGES, ("zinc",)))]
+    both = [words.rank(searched, 5) for searched in (search, Search(PASSAGES, ("zinc",)))]
     assert order(rank(pipeline, search, 5)) == order(Also().fusion.fuse(both))
     assert 4 not in order(words.rank(Search(PASSAGES, ("haemoglobin",)), 5))[0]
     assert 4 in order(rank(pipeline, Search(PASSAGES, ("haemoglobin",)), 5))[0]

@@ -95,9 +95,9 @@ WRONG = {
 
 
 def test_a_ranking_passes_as_it_is():
-    found = checked_ranking(GOOD, SEARCH, DEPTH, "theirs")
+    checked = checked_ranking(GOOD, SEARCH, DEPTH, "theirs")
     for name, array in vars(GOOD).items():
-        np.testing.assert_array_equal(getattr(found, name), array)
+        np.testing.assert_array_equal(getattr(checked, name), array)
 
 
 @pytest.mark.parametrize(("ranking", "expected"), WRONG.values(), ids=WRONG)

@@ -28,9 +28,9 @@ class TestReturned(SystemContract):
 
 def test_what_is_written_is_read_as_it_was(tmp_path):
     answers = Answers(RESULTS, np.array([1.5, 2.5]))
-    found = written(tmp_path / "x.jsonl", *lines_of(["one", "two"], answers)).answers(["two", "one"], 9)
-    assert [*found.results] == [RESULTS[1], RESULTS[0]]
-    assert found.latency_ms.tolist() == [2.5, 1.5]
+    read = written(tmp_path / "x.jsonl", *lines_of(["one", "two"], answers)).answers(["two", "one"], 9)
+    assert [*read.results] == [RESULTS[1], RESULTS[0]]
+    assert read.latency_ms.tolist() == [2.5, 1.5]
 
 
 def test_a_query_that_was_never_asked_is_no_query_without_results(tmp_path):
@@ -38,14 +38,14 @@ def test_a_query_that_was_never_asked_is_no_query_without_results(tmp_path):
         *lines_of(["nothing", "one"], Answers([(), RESULTS[0]], np.array([1.0, 2.0]))),
         *lines_of(["never"], Answers([None], np.empty(0))),
     ]
-    found = written(tmp_path / "x.jsonl", *lines).answers(["never", "one", "nothing"], 9)
-    assert [*found.results] == [None, RESULTS[0], ()]
-    assert np.isnan(found.latency_ms[0])
-    assert found.latency_ms[1:].tolist() == [2.0, 1.0]
+    read = written(tmp_path / "x.jsonl", *lines).answers(["never", "one", "nothing"], 9)
+    assert [*read.results] == [None, RESULTS[0], ()]
+    assert np.isnan(read.latency_ms[0])
+    assert read.latency_ms[1:].tolist() == [2.0, 1.0]
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "place"),
     [
         ("[1]", "line 2: "),
         ("{", "line 2: "),
@@ -56,8 +56,8 @@ def test_a_query_that_was_never_asked_is_no_query_without_results(tmp_path):
         ('{"query": 3, "results": []}', "line 2: query"),
     ],
 )
-def test_a_line_that_is_malformed_is_named(tmp_path, line, said):
-    with pytest.raises(RetrieverError, match=f"x.jsonl, {said}"):
+def test_a_line_that_is_malformed_is_named(tmp_path, line, place):
+    with pytest.raises(RetrieverError, match=f"x.jsonl, {place}"):
         written(tmp_path / "x.jsonl", '{"query": "first", "results": []}', line).check()
 
 

@@ -36,13 +36,13 @@ def units(unit, chunker):
     documents, passages = corpus(chunker)
     texts = {document.source: document.text for document in documents}
     spans = unit.spans({document.source: document for document in documents}, passages)
-    return passages, [texts[each.source][start:end] for each, (start, end) in zip(passages, spans, strict=True)]
+    return passages, [texts[passage.source][start:end] for passage, (start, end) in zip(passages, spans, strict=True)]
 
 
 def test_a_page_is_the_whole_page():
-    passages, found = units(PageUnit(), RecursiveChunker(size=30, overlap=0))
+    passages, parts = units(PageUnit(), RecursiveChunker(size=30, overlap=0))
     assert len(passages) > 12
-    assert [TEXTS[each.page] for each in passages] == found
+    assert [TEXTS[passage.page] for passage in passages] == parts
 
 
 @pytest.mark.parametrize("unit", [DocumentUnit(), None])
@@ -57,28 +57,28 @@ def test_a_page_ends_with_a_line_break_in_what_a_prompt_gets(unit):
 @pytest.mark.parametrize("size", [0, 1, 2, 50])
 def test_a_window_has_the_neighbours_in_the_same_document(size):
     chunker = RecursiveChunker(size=30, overlap=0)
-    passages, found = units(WindowUnit(size=size), chunker)
-    for place, text in enumerate(found):
+    passages, parts = units(WindowUnit(size=size), chunker)
+    for place, text in enumerate(parts):
         near = [
-            each
-            for other, each in enumerate(passages)
-            if abs(other - place) <= size and each.source == passages[place].source
+            passage
+            for other, passage in enumerate(passages)
+            if abs(other - place) <= size and passage.source == passages[place].source
         ]
-        assert re.sub(r"\s+", " ", text) == re.sub(r"\s+", " ", " ".join(each.text for each in near))
+        assert re.sub(r"\s+", " ", text) == re.sub(r"\s+", " ", " ".join(neighbour.text for neighbour in near))
 
 
 def test_a_parent_is_the_larger_chunk_around_a_passage():
     parents = RecursiveChunker(size=70, overlap=0)
     _, of_parents = corpus(parents)
-    passages, found = units(ParentUnit(chunker=parents), RecursiveChunker(size=12, overlap=0))
-    for each, text in zip(passages, found, strict=True):
+    passages, parts = units(ParentUnit(chunker=parents), RecursiveChunker(size=12, overlap=0))
+    for passage, text in zip(passages, parts, strict=True):
         around = [
             parent.text
             for parent in of_parents
-            if parent.source == each.source and parent.start <= each.start and each.end <= parent.end
+            if parent.source == passage.source and parent.start <= passage.start and passage.end <= parent.end
         ]
         assert around == [] or text == around[0]
-        assert each.text in text
+        assert passage.text in text
 
 
 def test_a_parent_that_leaves_passages_out_is_refused():
@@ -95,7 +95,7 @@ def test_what_does_not_hold_the_passage_is_refused():
     @dataclass(frozen=True, kw_only=True)
     class Shorter(ReturnedUnit):
         def spans(self, documents, passages):
-            return [(each.start, each.end - 1) for each in passages]
+            return [(passage.start, passage.end - 1) for passage in passages]
 
     documents, passages = corpus(PageChunker())
     with pytest.raises(ConfigError, match=r"^returns: .*Shorter\.spans: found \(0, \d+\) for the passage a#1/0"):
@@ -143,7 +143,9 @@ def slow_parts(spans, order, *, joined):
             near = new & part
             if joined:
                 whole = range(min(new | part), max(new | part) + 1)
-                near = near or all(each in new | part or LETTERS[each] == " " for each in whole)
+                near = near or all(
+                    place_between in new | part or LETTERS[place_between] == " " for place_between in whole
+                )
             if near:
                 touched.append(part)
         for part in touched:
@@ -177,8 +179,8 @@ def test_every_cutoff_has_the_characters_of_the_spans_each_once(drawn, joined):
     for cutoff, parts in enumerate(at_cutoffs, start=1):
         taken = next((at for at, count in enumerate(counts, start=1) if count == cutoff), len(order))
         expected = slow_parts(spans, order[:taken], joined=joined)
-        assert [set(range(each.start, each.end)) for each in parts] == expected
-        assert sorted(rank for each in parts for rank in each.ranks) == list(range(taken))
+        assert [set(range(part.start, part.end)) for part in parts] == expected
+        assert sorted(rank for part in parts for rank in part.ranks) == list(range(taken))
         assert len(parts) <= cutoff
 
 
@@ -189,7 +191,7 @@ def test_score_and_found_decide_the_order():
 
     def sources(**chosen):
         at_cutoffs = Enlarging(DocumentUnit(**chosen), documents, passages).at_cutoffs(order, scores, 2)
-        return [[whole[each.source] for each in parts] for parts in at_cutoffs]
+        return [[whole[part.source] for part in parts] for parts in at_cutoffs]
 
     assert sources() == [[0], [0, 1]]
     assert sources(score="sum") == [[0], [0, 1]]  # one passage makes one part, two passages make two

@@ -53,7 +53,7 @@ NAMES = Names(
 SEARCH = Search(("one", "two", "three", "four"), ("first", "second"), NAMES)
 
 
-def found(tmp_path, *lines, search=SEARCH, depth=100, **settings):
+def passages_of(tmp_path, *lines, search=SEARCH, depth=100, **settings):
     """The passages that each query gets from a file with these lines."""
     path = tmp_path / "run.trec"
     path.write_text("".join(f"{line}\n" for line in lines))
@@ -62,12 +62,12 @@ def found(tmp_path, *lines, search=SEARCH, depth=100, **settings):
 
 
 def test_a_line_names_a_unit_or_a_passage(tmp_path):
-    assert found(tmp_path, "q1 Q0 m#2 1 0.9 me", "q1 Q0 m#1/1 2 0.8 me", "q1 Q0 a@b#1/0 3 0.7 me")[0] == [2, 1, 3]
+    assert passages_of(tmp_path, "q1 Q0 m#2 1 0.9 me", "q1 Q0 m#1/1 2 0.8 me", "q1 Q0 a@b#1/0 3 0.7 me")[0] == [2, 1, 3]
 
 
 def test_the_score_decides_and_equal_scores_are_in_the_order_of_trec_eval(tmp_path):
     lines = ["q1 Q0 m#1/0 1 -2 me", "q1 Q0 a@b#1 2 3e0 me", "q1 Q0 m#2 3 3 me", "q1 Q0 m#1/1 4 3.0000000001 me"]
-    assert found(tmp_path, *lines)[0] == [2, 1, 3, 0]
+    assert passages_of(tmp_path, *lines)[0] == [2, 1, 3, 0]
 
 
 @given(
@@ -81,27 +81,27 @@ def test_lines_are_in_the_order_of_trec_eval(scores):
     order = trec_eval_order(np.zeros(len(values), dtype=np.int64), values, documents)
     qrels = {document: {document: 1} for document in documents}
     ranks = pytrec_eval.RelevanceEvaluator(qrels, {"recip_rank"}).evaluate(dict.fromkeys(documents, scores))
-    assert [documents[each] for each in order] == sorted(documents, key=lambda each: -ranks[each]["recip_rank"])
+    assert [documents[document] for document in order] == sorted(documents, key=lambda row: -ranks[row]["recip_rank"])
 
 
 def test_between_tabs_an_id_has_spaces(tmp_path):
     names = NAMES._replace(units=("m 1", "m 1", "m#2", "a@b#1"))
     search = Search(("one", "two", "three", "four"), ("first", "second"), names)
     lines = ["q 2\tQ0\tm#2\t1\t0.9\tmy system", "q 2\tQ0\tm 1\t2\t0.8\tmy system 2"]
-    assert found(tmp_path, *lines, search=search)[1] == [2, 0]
+    assert passages_of(tmp_path, *lines, search=search)[1] == [2, 0]
 
 
 def test_what_ragsweep_has_written_is_read_as_it_was_meant(tmp_path):
     lines = ["q%202 Q0 m#1 1 3 ragsweep", "q%202 Q0 m#1@m#1/0 2 2 ragsweep", "q1 Q0 nothing-retrieved 1 0.0 ragsweep"]
-    assert found(tmp_path, *lines) == [[], [1, 0]]
-    assert found(tmp_path, "q1 Q0 a@b#1@a@b#1/0 1 2 ragsweep")[0] == [3]
+    assert passages_of(tmp_path, *lines) == [[], [1, 0]]
+    assert passages_of(tmp_path, "q1 Q0 a@b#1@a@b#1/0 1 2 ragsweep")[0] == [3]
 
 
 @pytest.mark.parametrize(("tag", "expected"), [("ragsweep", 0), ("other", 1)])
 def test_a_percent_sign_is_an_escape_in_our_own_files(tmp_path, tag, expected):
     names = NAMES._replace(units=("a b", "a%20b", "c", "d"), queries=("q1",))
     search = Search(SEARCH.passages, ("first",), names)
-    assert found(tmp_path, f"q1 Q0 a%20b 1 1.0 {tag}", search=search) == [[expected]]
+    assert passages_of(tmp_path, f"q1 Q0 a%20b 1 1.0 {tag}", search=search) == [[expected]]
 
 
 def test_files_may_be_zipped_and_have_the_line_ends_of_windows(tmp_path):
@@ -130,24 +130,24 @@ MALFORMED = [
 ]
 
 
-@pytest.mark.parametrize(("content", "said"), MALFORMED, ids=range(len(MALFORMED)))
-def test_a_malformed_run_file(tmp_path, content, said):
+@pytest.mark.parametrize(("content", "problem"), MALFORMED, ids=range(len(MALFORMED)))
+def test_a_malformed_run_file(tmp_path, content, problem):
     path = tmp_path / "run.trec"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(DatasetError) as refused:
         RunFileRetriever(str(path)).check(SEARCH)
-    assert said in str(refused.value)
+    assert problem in str(refused.value)
     assert str(path) in str(refused.value)
     assert len(str(refused.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize(
-    ("make", "said"), [(None, "does not exist"), (os.mkdir, "is not a file"), (os.mkfifo, "is not a file")]
+    ("make", "problem"), [(None, "does not exist"), (os.mkdir, "is not a file"), (os.mkfifo, "is not a file")]
 )
-def test_what_is_no_file_is_refused(tmp_path, make, said):
+def test_what_is_no_file_is_refused(tmp_path, make, problem):
     if make:
         make(tmp_path / "place")
-    with pytest.raises(DatasetError, match=rf"retriever\.path: .*place {said}; expected a TREC run file"):
+    with pytest.raises(DatasetError, match=rf"retriever\.path: .*place {problem}; expected a TREC run file"):
         RunFileRetriever(str(tmp_path / "place")).check(SEARCH)
 
 
@@ -167,12 +167,12 @@ LINES = st.lists(st.sampled_from(["q1", "Q0", "m#1", "m#1/0", "nan", "1", "-2.5"
 def test_whatever_a_file_contains_it_is_ranked_or_refused_in_one_line(tmp_path, content):
     path = tmp_path / "any.trec"
     path.write_bytes(content)
-    said = ""
+    message = ""
     try:
         rank(RunFileRetriever(str(path)), SEARCH, 5)
     except DatasetError as error:
-        said = str(error)
-    assert len(said.splitlines()) <= 1
+        message = str(error)
+    assert len(message.splitlines()) <= 1
 
 
 @dataclass(frozen=True)
@@ -228,8 +228,8 @@ class Fixed(Ranker):
 
     def rank(self, search, depth):
         width = max(1, *map(len, self.candidates))
-        rows = [[*each, *[NOTHING] * (width - len(each))] for each in self.candidates]
-        scores = [[*each.values(), *[0.0] * (width - len(each))] for each in self.candidates]
+        rows = [[*candidate, *[NOTHING] * (width - len(candidate))] for candidate in self.candidates]
+        scores = [[*candidate.values(), *[0.0] * (width - len(candidate))] for candidate in self.candidates]
         return ranked(np.array(rows), np.array(scores), depth)
 
 
@@ -247,7 +247,7 @@ def measurements(draw):
         "small",
         "page",
         documents,
-        tuple(Query(each, "q") for each in asked),
+        tuple(Query(query, "q") for query in asked),
         tuple(Judgment(*pair, grade) for pair, grade in judged.items()),
     )
     return collection, draw(st.lists(candidates, min_size=len(asked), max_size=len(asked)))
@@ -303,7 +303,7 @@ def test_a_file_gives_the_numbers_of_ragsweep_evaluate(tmp_path_factory, lines):
         (Judgment("q1", "d0", 1), Judgment("q1", "d2", 3)),
     )
     path = tmp_path_factory.getbasetemp() / "ties.trec"
-    path.write_text("".join(f"q1 Q0 {names[each]} 0 {score} me\n" for each, score in lines))
+    path.write_text("".join(f"q1 Q0 {names[document]} 0 {score} me\n" for document, score in lines))
     own = task(Loaded(collection), RunFileRetriever(str(path)), k=3)
     theirs = ragsweep.evaluate(path, {"q1": {"d0": 1, "d2": 3}}, k=3, metrics=METRICS, resamples=1)
     assert own.measure(own.load()).values == pytest.approx(theirs.means, abs=1e-12)
@@ -343,7 +343,7 @@ def test_a_run_of_scifact_read_back_has_its_metrics(scifact, tmp_path):
 @pytest.fixture
 def runs(dataset, tmp_path):
     """Two run files for the small dataset: the best ranking that there is, and a worse one."""
-    values = dict(each.partition("=")[::2] for each in dataset)
+    values = dict(override.partition("=")[::2] for override in dataset)
     small = pdf_dataset("small", values["dataset.documents"], values["dataset.queries"]).load()
     best = [f"{query} Q0 {unit} 1 {1 - row / 100} best\n" for row, (query, unit, _) in enumerate(small.judgments)]
     (tmp_path / "best.trec").write_text("".join(best))

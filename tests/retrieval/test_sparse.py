@@ -11,8 +11,8 @@ from ragsweep.store.stage_store import Store
 @pytest.fixture
 def retrieve(store):
     def retrieve(passages, query, depth=100, **settings):
-        found = SparseRetriever(store, **settings).rank(Search(tuple(passages), (query,)), depth)
-        return [passage for passage in found.passages[0].tolist() if passage != NOTHING]
+        ranking = SparseRetriever(store, **settings).rank(Search(tuple(passages), (query,)), depth)
+        return [passage for passage in ranking.passages[0].tolist() if passage != NOTHING]
 
     return retrieve
 

@@ -42,7 +42,9 @@ def evaluation_of(metric, values):
     return Evaluation(5, metrics, values, (None,) * 30, judged=None, groups=groups, resamples=200, seed=0)
 
 
-@pytest.mark.parametrize("types", [["low", "high"], [*"abcdefgh"], [f"handbuch-{each}.de.pdf" for each in "abcdefghi"]])
+@pytest.mark.parametrize(
+    "types", [["low", "high"], [*"abcdefgh"], [f"handbuch-{letter}.de.pdf" for letter in "abcdefghi"]]
+)
 def test_the_names_of_query_types_are_within_the_chart_and_apart(types):
     items = pd.DataFrame({"query_id": types, "query": "", "query_type": types})
     [score] = mean_scores([SHARE], np.ones((1, len(types))), resamples=200, seed=0)

@@ -39,13 +39,13 @@ def test_any_json_is_read_or_refused(place, value):
     if place:
         node[place[-1]] = value
     with suppress(MalformedError):
-        found = facts_of(facts)
-        assert isinstance(found, Facts)
-        assert all(isinstance(number, float) for curve in found.at_k.values() for number in curve)
-        assert all(isinstance(name, str) for name in (found.dataset.digest, found.decided_by, *found.findings))
-        assert all(isinstance(said, str) for sentences in found.sections.values() for said in sentences)
+        read = facts_of(facts)
+        assert isinstance(read, Facts)
+        assert all(isinstance(number, float) for curve in read.at_k.values() for number in curve)
+        assert all(isinstance(name, str) for name in (read.dataset.digest, read.decided_by, *read.findings))
+        assert all(isinstance(sentence, str) for sentences in read.sections.values() for sentence in sentences)
         assert all(
-            [len(bound) for bound in bounds] == 2 * [len(found.at_k[name])] for name, bounds in found.at_k_ci.items()
+            [len(bound) for bound in bounds] == 2 * [len(read.at_k[name])] for name, bounds in read.at_k_ci.items()
         )
 
 

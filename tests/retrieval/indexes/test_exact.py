@@ -101,9 +101,9 @@ def test_faiss_finds_the_same_passages():
     passages, queries = vectors(rng, 5000, 384), vectors(rng, 20, 384)
     index = faiss.IndexFlatIP(384)
     index.add(passages)
-    scores, found = index.search(queries, 100)
+    scores, candidates = index.search(queries, 100)
     ranking = ExactSearch(passages)(queries, 100)
-    assert (np.sort(ranking.passages) == np.sort(found)).mean() > 0.9999
+    assert (np.sort(ranking.passages) == np.sort(candidates)).mean() > 0.9999
     np.testing.assert_allclose(ranking.scores, scores, atol=1e-6)
 
 

@@ -53,9 +53,9 @@ def same(one, other):
 @pytest.mark.parametrize("factory", ["Flat", "HNSW32", "IVF4,PQ8", "OPQ8,IVF4,PQ8", "SQ8"])
 def test_an_index_that_finds_everything_gives_the_exact_ranking(retrieve, factory):
     search = {"nprobe": 4} if "IVF" in factory else {"efSearch": 1500} if "HNSW" in factory else {}
-    exact, found = retrieve(ExactIndex(), 1500), retrieve(FaissIndex(factory, search=search), 1500)
-    assert found.recall_of_exact.tolist() == [1] * 30
-    assert same(found, exact)
+    exact, ranking = retrieve(ExactIndex(), 1500), retrieve(FaissIndex(factory, search=search), 1500)
+    assert ranking.recall_of_exact.tolist() == [1] * 30
+    assert same(ranking, exact)
 
 
 def test_a_flat_index_ranks_as_exact_search_at_any_depth(retrieve):
@@ -66,9 +66,9 @@ def test_a_flat_index_ranks_as_exact_search_at_any_depth(retrieve):
 class TestApproximateIndex:
     @pytest.mark.usefixtures("long_work")
     def test_recall_is_the_share_of_the_exact_passages_that_were_found(self, retrieve, index):
-        exact, found = retrieve(ExactIndex()).passages.tolist(), retrieve(index)
-        shares = [len({*best} & {*row}) / 10 for best, row in zip(exact, found.passages.tolist(), strict=True)]
-        assert found.recall_of_exact.tolist() == pytest.approx(shares)
+        exact, ranking = retrieve(ExactIndex()).passages.tolist(), retrieve(index)
+        shares = [len({*best} & {*row}) / 10 for best, row in zip(exact, ranking.passages.tolist(), strict=True)]
+        assert ranking.recall_of_exact.tolist() == pytest.approx(shares)
         assert 0 < np.mean(shares) < 1
 
     @pytest.mark.usefixtures("long_work")

@@ -81,16 +81,16 @@ def paths(text, source="a.md", size=60):
 
 
 def test_the_headings_above_a_passage_are_its_path():
-    found = paths(GUIDE)
-    [treatment] = [path for text, path in found.items() if text.startswith("meal")]
+    by_text = paths(GUIDE)
+    [treatment] = [path for text, path in by_text.items() if text.startswith("meal")]
     assert treatment == "Care of mothers > Anaemia > Treatment"
-    [malaria] = [path for text, path in found.items() if "starts at once" in text]
+    [malaria] = [path for text, path in by_text.items() if "starts at once" in text]
     assert malaria == "Care of mothers > Malaria"
 
 
 def test_a_heading_within_the_passage_is_not_above_it():
-    found = paths(GUIDE, size=1000)
-    assert [*found.values()] == [""]
+    by_text = paths(GUIDE, size=1000)
+    assert [*by_text.values()] == [""]
     [path] = [path for text, path in paths(GUIDE).items() if text.startswith("### Treatment")]
     assert path == "Care of mothers > Anaemia"
 
@@ -122,10 +122,10 @@ def test_the_ranking_is_that_of_bm25_over_texts_with_their_headings_written_by_h
         for line in FILES[passage.source][: passage.start].splitlines():
             if line.startswith("#"):
                 level = line.index(" ")
-                above = {each: text for each, text in above.items() if each < level} | {level: line[level + 1 :]}
+                above = {depth: text for depth, text in above.items() if depth < level} | {level: line[level + 1 :]}
         text = FILES[passage.source][passage.start : passage.end]
         if text.startswith("#"):  # its own heading ends those of its level and below
-            above = {each: words for each, words in above.items() if each < text.index(" ")}
+            above = {depth: words for depth, words in above.items() if depth < text.index(" ")}
         path = " > ".join([*titles[passage.source], *above.values()])
         by_hand.append(f"{path}\n{text}" if path else text)
     assert list(items.indexed_texts) == by_hand
@@ -133,9 +133,11 @@ def test_the_ranking_is_that_of_bm25_over_texts_with_their_headings_written_by_h
     ranking = rank(SPARSE, search_of(items), len(by_hand))
     for row, query in enumerate(items.queries):
         scores = index.get_scores(plain_words(query.text))
-        found = ranking.passages[row][ranking.passages[row] >= 0]
-        np.testing.assert_allclose(ranking.scores[row, : len(found)], scores[found], rtol=1e-9)
-        assert found.tolist() == sorted(np.flatnonzero(scores != 0).tolist(), key=lambda each: (-scores[each], each))
+        ranked = ranking.passages[row][ranking.passages[row] >= 0]
+        np.testing.assert_allclose(ranking.scores[row, : len(ranked)], scores[ranked], rtol=1e-9)
+        assert ranked.tolist() == sorted(
+            np.flatnonzero(scores != 0).tolist(), key=lambda passage_row: (-scores[passage_row], passage_row)
+        )
     [later] = [row for row, text in enumerate(items.texts) if text.startswith("meal")]
     assert later in ranking.passages[0]
     assert later not in rank(SPARSE, search_of(items, as_indexed=False), len(by_hand)).passages[0]
@@ -154,8 +156,8 @@ def test_what_is_measured_and_counted_is_the_passage_itself():
     made = task(ContextualIngest())
     items = made.load()
     ranking = made.rank(items)
-    measured = {each.metric.name: each for each in made.measure(items).measures}
-    words = [len(plain_words(items.texts[each])) for each in ranking.passages[:, 0]]
+    measured = {measure.metric.name: measure for measure in made.measure(items).measures}
+    words = [len(plain_words(items.texts[passage])) for passage in ranking.passages[:, 0]]
     assert measured["context/tokens"].value == np.mean(words)
     assert measured["index/tokens"].value == sum(len(plain_words(text)) for text in items.indexed_texts)
     assert measured["index/tokens"].value > sum(len(plain_words(text)) for text in items.texts)
@@ -201,7 +203,7 @@ def test_a_pdf_has_its_title_and_its_outline(tmp_path):
     canvas.save()
     corpus = PdfDocuments(str(tmp_path), store=Store(str(tmp_path / "s")))
     [document] = corpus.with_headings(corpus.read())
-    assert [(each.level, each.text) for each in document.headings] == [
+    assert [(heading.level, heading.text) for heading in document.headings] == [
         (0, "The Book"),
         (1, "First Chapter"),
         (2, "A Section"),
@@ -337,14 +339,14 @@ def test_what_the_model_writes_is_indexed(model, server, kind, settings, expecte
 @pytest.mark.extra("openai")
 def test_the_model_is_shown_the_document_around_the_passage(model, server):
     texts_of(CONTEXT(language_model=model, around=40))
-    prompts = [each["messages"][0]["content"] for each in server.requests]
-    [treatment] = [each for each in prompts if "<passage>\nmeal" in each]
+    prompts = [request["messages"][0]["content"] for request in server.requests]
+    [treatment] = [prompt for prompt in prompts if "<passage>\nmeal" in prompt]
     shown = treatment.partition("<document>\n")[2].partition("\n</document>")[0]
     assert shown.startswith("Care of mothers > Anaemia > Treatment\n")
     assert len(shown.partition("\n")[2]) == 40
     server.requests.clear()
     texts_of(CONTEXT(language_model=model, around=None))
-    assert any(GUIDE in each["messages"][0]["content"] for each in server.requests)
+    assert any(GUIDE in request["messages"][0]["content"] for request in server.requests)
 
 
 @pytest.mark.extra("openai")

@@ -54,7 +54,7 @@ def test_a_killed_run_pays_for_nothing_twice_and_leaves_with_what_was_written(ap
     twice = [prompt for prompt, times in server.asked.items() if times > 1]
     assert len(server.asked) == PASSAGES
     assert len(twice) <= CONCURRENCY
-    assert {server.asked[each] for each in twice} <= {2}
+    assert {server.asked[prompt] for prompt in twice} <= {2}
 
     number = len(server.requests)
     [run] = [run for run in application.runs() if run.info.status == "FINISHED"]
@@ -78,7 +78,7 @@ def test_a_killed_run_pays_for_nothing_twice_and_leaves_with_what_was_written(ap
     loaded = ragsweep.load(
         out,
         corpus=dataset[2].partition("=")[2],
-        overrides={f"ingest.{name}": value for name, value in (each.split("=", 1) for each in allowed)},
+        overrides={f"ingest.{name}": value for name, value in (setting.split("=", 1) for setting in allowed)},
     )
     [hit] = loaded.search("quokka", k=1)  # a word of the questions alone
     assert "Quokka" not in hit.text
@@ -97,6 +97,6 @@ def test_heading_paths_are_a_param_and_leave_with_the_retriever(application, dat
     assert exported.returncode == 0, exported.stderr
     loaded = ragsweep.load(out, corpus=dataset[2].partition("=")[2])
     bare = ragsweep.load(out, corpus=dataset[2].partition("=")[2], overrides={"ingest.title": False})
-    [[hit], [other]] = [each.search("dengue", k=1) for each in (loaded, bare)]
+    [[hit], [other]] = [retriever.search("dengue", k=1) for retriever in (loaded, bare)]
     assert hit.text == other.text
     assert hit.score != other.score  # every passage is longer by the name of its file

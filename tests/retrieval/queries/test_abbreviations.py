@@ -94,9 +94,9 @@ def test_the_content_of_the_table_counts_and_not_its_path(tmp_path):
         (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
     made = [Abbreviations(str(tmp_path / f"{name}.csv")) for name in "abc"]
     made += [Abbreviations(made[0].table, mode="replace"), Abbreviations(made[0].table, case_sensitive=False)]
-    first, again, *others = [digest(identity(each)) for each in made]
+    first, again, *changed = [digest(identity(rewriter)) for rewriter in made]
     assert first == again
-    assert len({first, *others}) == 4
+    assert len({first, *changed}) == 4
 
 
 class TestAbbreviations(RewriterContract):

@@ -82,7 +82,7 @@ def test_equally_near_words_are_taken_by_frequency_and_then_by_alphabet():
 )
 def test_every_setting_changes_what_is_corrected(settings, query, corrected):
     assert expanded(query, **settings)[0] == corrected
-    keys = [digest(identity(each)) for each in (SpellCheck(**settings), SpellCheck())]
+    keys = [digest(identity(expander)) for expander in (SpellCheck(**settings), SpellCheck())]
     assert keys[0] != keys[1]
 
 

@@ -93,9 +93,9 @@ class TestMulti(OfEndpoint, ExpanderContract):
 
 def test_what_is_written_finds_what_the_query_does_not(model):
     assert (rank(SPARSE, TABLETS, 3).passages == -1).all()
-    found = rank(PipelineRetriever(SPARSE, hyde(model)), TABLETS, 3)
-    assert found.passages[0, 0] == 1
-    assert found.latency_ms[0] >= 1  # a request takes its time
+    ranking = rank(PipelineRetriever(SPARSE, hyde(model)), TABLETS, 3)
+    assert ranking.passages[0, 0] == 1
+    assert ranking.latency_ms[0] >= 1  # a request takes its time
 
 
 @pytest.mark.parametrize("with_query", [True, False])
@@ -103,7 +103,7 @@ def test_phrasings_are_the_lines_without_marks_and_without_the_query(model, with
     made = multi(model, place="beside" if with_query else "instead")
     searches, _, changes, _ = made.expand(TABLETS, SPARSE)
     texts = ["Iron against What stops pallor?", "Folic acid, What stops pallor?", "Zinc"]
-    assert [each.queries[0] for each in searches] == ["What stops pallor?"] * with_query + texts
+    assert [search.queries[0] for search in searches] == ["What stops pallor?"] * with_query + texts
     assert changes == ("11 words by the model",)
 
 
@@ -111,7 +111,7 @@ def test_the_query_stands_for_phrasings_that_are_missing(model, server):
     server.reply = lambda prompt, times: completion("Only one" if "pallor" in prompt else "")
     search = replace(TABLETS, queries=("pallor", "zinc"))
     searches, _, changes, _ = multi(model, lines=2).expand(search, SPARSE)
-    assert [each.queries for each in searches] == [("pallor", "zinc"), ("Only one", "zinc"), ("pallor", "zinc")]
+    assert [searched.queries for searched in searches] == [("pallor", "zinc"), ("Only one", "zinc"), ("pallor", "zinc")]
     assert changes == ("2 words by the model", "")
 
 
@@ -134,9 +134,9 @@ def test_what_changes_a_text_changes_the_identity(model):
         multi(model, fusion=WeightedSum([1, 1, 1, 1])),
         multi(model, lines=2),
     ]
-    assert len({digest(identity(each)) for each in variants}) == len(variants)
+    assert len({digest(identity(variant)) for variant in variants}) == len(variants)
     same = [replace(made, language_model=replace(model, concurrency=1, timeout_s=1)), made]
-    assert len({digest(identity(each)) for each in same}) == 1
+    assert len({digest(identity(variant)) for variant in same}) == 1
 
 
 CHANGES = {"model": "other", "base_url": "http://127.0.0.1:1/v1", "temperature": 1.0, "seed": 1}

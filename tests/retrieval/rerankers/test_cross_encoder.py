@@ -89,11 +89,11 @@ def test_the_scores_are_those_of_sentence_transformers(reranker, theirs):
 
 def test_the_order_is_the_one_that_it_was_trained_for_and_not_the_first(reranker):
     first = SparseRetriever(NO_STORE).rank(SEARCH, 12)
-    found = reranker.rerank(SEARCH, first, 12)
+    ranking = reranker.rerank(SEARCH, first, 12)
     for query, relevant in RELEVANT.items():
         among = relevant & {*first.passages[query].tolist()}
-        assert {*found.passages[query, : len(among)].tolist()} == among
-    assert (found.passages != first.passages).any()
+        assert {*ranking.passages[query, : len(among)].tolist()} == among
+    assert (ranking.passages != first.passages).any()
 
 
 def test_a_score_is_the_same_to_the_bit_in_any_company(reranker):

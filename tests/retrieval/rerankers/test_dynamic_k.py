@@ -53,8 +53,8 @@ class TestByQuery(RerankerContract):
 def test_a_ranking_ends_at_the_k_of_its_query():
     given = ranking([[3, 2, 1], [3, 2, 1], [3, 2, 1]])
     search = Search(("iron",) * 3, ("one", "two", "other"))
-    found = QueryCutoffs({"one": 1, "two": 2}).rerank(search, given, 3).passages
-    assert (found != NOTHING).sum(axis=1).tolist() == [1, 2, 3]
+    passages = QueryCutoffs({"one": 1, "two": 2}).rerank(search, given, 3).passages
+    assert (passages != NOTHING).sum(axis=1).tolist() == [1, 2, 3]
 
 
 SCORES = st.lists(st.lists(st.integers(-3, 3) | st.floats(-100, 100), max_size=9), min_size=1, max_size=3)
@@ -65,17 +65,19 @@ def ranking(queries):
     """A ranking with these scores."""
     width = max(1, *map(len, queries), 1)
     passages = [[*range(len(scores)), *[NOTHING] * (width - len(scores))] for scores in queries]
-    return ranked(np.array(passages), np.array([[*each, *[0.0] * (width - len(each))] for each in queries]), width)
+    return ranked(
+        np.array(passages), np.array([[*scores, *[0.0] * (width - len(scores))] for scores in queries]), width
+    )
 
 
 def lengths(cutoff, given, depth=100):
     search = Search(("iron",) * given.passages.shape[1], ("iron",) * len(given.passages))
-    found = cutoff.rerank(search, given, depth)
-    stays = found.passages != NOTHING
+    cut = cutoff.rerank(search, given, depth)
+    stays = cut.passages != NOTHING
     for query, length in enumerate(stays.sum(axis=1)):  # the order is kept and the tail is dropped
-        assert found.passages[query, :length].tolist() == given.passages[query, :length].tolist()
-        assert found.scores[query, :length].tolist() == given.scores[query, :length].tolist()
-        assert (found.scores[query, length:] == -np.inf).all()
+        assert cut.passages[query, :length].tolist() == given.passages[query, :length].tolist()
+        assert cut.scores[query, :length].tolist() == given.scores[query, :length].tolist()
+        assert (cut.scores[query, length:] == -np.inf).all()
     return stays.sum(axis=1).tolist()
 
 
@@ -113,8 +115,8 @@ def by_mass(scores, mass, temperature, least, most):
 )
 def test_a_ranking_ends_when_its_passages_have_the_mass(queries, bounds, mass, temperature):
     given = ranking(queries)
-    found = lengths(ConfidenceCutoff(*bounds, mass, temperature), given)
-    for scores, length in zip(retrieved(given), found, strict=True):
+    cut_lengths = lengths(ConfidenceCutoff(*bounds, mass, temperature), given)
+    for scores, length in zip(retrieved(given), cut_lengths, strict=True):
         if not scores:
             assert length == 0
             continue

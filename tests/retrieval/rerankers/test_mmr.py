@@ -30,17 +30,17 @@ def as_in_langchain(query, embeddings, lambda_mult, k):
     def cosine(one, other):
         return float(np.dot(one, other) / np.linalg.norm(one) / np.linalg.norm(other))
 
-    to_query = [cosine(query, each) for each in embeddings]
+    to_query = [cosine(query, embedding) for embedding in embeddings]
     chosen = [int(np.argmax(to_query))]
     while len(chosen) < min(k, len(embeddings)):
         best_score, best = -np.inf, -1
-        for each, score in enumerate(to_query):
-            if each in chosen:
+        for candidate, score in enumerate(to_query):
+            if candidate in chosen:
                 continue
-            redundant = max(cosine(embeddings[each], embeddings[other]) for other in chosen)
+            redundant = max(cosine(embeddings[candidate], embeddings[other]) for other in chosen)
             value = lambda_mult * score - (1 - lambda_mult) * redundant
             if value > best_score:
-                best_score, best = value, each
+                best_score, best = value, candidate
         chosen.append(best)
     return chosen
 

@@ -87,7 +87,7 @@ def test_the_longest_passages_come_first_and_each_at_one_time(manual_search, fir
     shared = Shared()
     pair_scores(manual_search, first, shared, NO_STORE, "shared")
     passages = [passage for _, passage in shared.asked]
-    assert [len(each) for each in passages] == sorted(map(len, passages), reverse=True)
+    assert [len(passage) for passage in passages] == sorted(map(len, passages), reverse=True)
     changes = sum(one != other for one, other in pairwise(passages))
     assert changes == len(set(passages)) - 1
 
