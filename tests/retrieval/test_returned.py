@@ -44,21 +44,22 @@ def test_a_query_that_was_never_asked_is_no_query_without_results(tmp_path):
     assert read.latency_ms[1:].tolist() == [2.0, 1.0]
 
 
-@pytest.mark.parametrize(
-    ("line", "place"),
-    [
-        ("[1]", "line 2: "),
-        ("{", "line 2: "),
-        ('{"results": []}', "line 2: query: Field required"),
-        ('{"query": "one", "results": [{"ids": [3]}]}', "line 2: "),
-        ('{"query": "one", "results": [{"id": "a"}]}', "line 2: "),
-        ('{"query": "one", "results": [{"ids": ["a"], "score": NaN}]}', "line 2: "),
-        ('{"query": 3, "results": []}', "line 2: query"),
-    ],
-)
-def test_a_line_that_is_malformed_is_named(tmp_path, line, place):
-    with pytest.raises(RetrieverError, match=f"x.jsonl, {place}"):
-        written(tmp_path / "x.jsonl", '{"query": "first", "results": []}', line).check()
+MALFORMED = [
+    ("[1]", ""),
+    ("{", ""),
+    ('{"results": []}', "query"),
+    ('{"query": "one", "results": [{"ids": [3]}]}', ""),
+    ('{"query": "one", "results": [{"id": "a"}]}', ""),
+    ('{"query": "one", "results": [{"ids": ["a"], "score": NaN}]}', ""),
+    ('{"query": 3, "results": []}', "query"),
+]
+
+
+def test_a_line_that_is_malformed_is_named(tmp_path):
+    for number, (line, field) in enumerate(MALFORMED):
+        file = written(tmp_path / f"{number}.jsonl", '{"query": "first", "results": []}', line)
+        with pytest.raises(RetrieverError, match=f"{number}.jsonl, line 2: {field}"):
+            file.check()
 
 
 def test_a_file_that_is_not_there_or_lacks_a_query_is_named(tmp_path):

@@ -1,18 +1,17 @@
 """What is returned for what is found, against slow and obvious loops over characters."""
 
-import re
 from dataclasses import dataclass
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rankings import SPARSE, dataset_of, paged, unpaged
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.datasets import Chunker, Collection, Dataset, Document, Judgment, PageChunker, Query, RecursiveChunker
+from ragsweep.datasets import Chunker, PageChunker, RecursiveChunker
 from ragsweep.production.loaded_retriever import LoadedRetriever
-from ragsweep.retrieval import DocumentUnit, PageUnit, ParentUnit, ReturnedUnit, SparseRetriever, WindowUnit
+from ragsweep.retrieval import DocumentUnit, PageUnit, ParentUnit, ReturnedUnit, WindowUnit
 from ragsweep.retrieval.returned_units.merging import Enlarging
-from ragsweep.store.stage_store import NO_STORE
 
 TEXTS = (
     "Iron helps. Tea does not. Take it daily.\n\nA child with fast breathing has pneumonia. Refer at once.",
@@ -23,13 +22,8 @@ TEXTS = (
 
 def corpus(chunker, texts=TEXTS):
     """Two documents of three pages each."""
-    documents = tuple(
-        Document.from_pages(name, [(str(number), f"{name}#{number}", text) for number, text in enumerate(texts, 1)])
-        for name in ("a", "b")
-    )
-    queries, judgments = (Query("q", "iron", None),), (Judgment("q", "a#1", 1),)
-    collection = Collection("small", "page", documents, queries, judgments)
-    return collection.documents, Dataset.from_collection(collection, chunker).passages
+    documents = (paged("a", *texts), paged("b", *texts))
+    return documents, dataset_of(documents, {"q": "iron"}, {("q", "a#1"): 1}, chunker=chunker).passages
 
 
 def units(unit, chunker):
@@ -50,21 +44,20 @@ def test_a_page_ends_with_a_line_break_in_what_a_prompt_gets(unit):
     documents, passages = corpus(RecursiveChunker(size=1000, overlap=0, across_pages=True))
     assert "\f" in passages[0].text
     enlarging = unit and Enlarging(unit, documents, passages)
-    [hit] = LoadedRetriever(SparseRetriever(NO_STORE), passages, 1, 100, enlarging=enlarging).search("iron")
+    [hit] = LoadedRetriever(SPARSE, passages, 1, 100, enlarging=enlarging).search("iron")
     assert hit.text == "\n".join(TEXTS)
 
 
-@pytest.mark.parametrize("size", [0, 1, 2, 50])
-def test_a_window_has_the_neighbours_in_the_same_document(size):
-    chunker = RecursiveChunker(size=30, overlap=0)
-    passages, parts = units(WindowUnit(size=size), chunker)
-    for place, text in enumerate(parts):
-        near = [
-            passage
-            for other, passage in enumerate(passages)
-            if abs(other - place) <= size and passage.source == passages[place].source
-        ]
-        assert re.sub(r"\s+", " ", text) == re.sub(r"\s+", " ", " ".join(neighbour.text for neighbour in near))
+def test_a_window_has_the_neighbours_in_the_same_document():
+    for size in (0, 1, 2, 50):
+        passages, parts = units(WindowUnit(size=size), RecursiveChunker(size=30, overlap=0))
+        for place, text in enumerate(parts):
+            near = [
+                passage.text
+                for other, passage in enumerate(passages)
+                if abs(other - place) <= size and passage.source == passages[place].source
+            ]
+            assert " ".join(text.split()) == " ".join(" ".join(near).split())
 
 
 def test_a_parent_is_the_larger_chunk_around_a_passage():
@@ -163,15 +156,14 @@ def slow_parts(spans, order, *, joined):
 @given(found_spans(), st.booleans())
 def test_every_cutoff_has_the_characters_of_the_spans_each_once(drawn, joined):
     spans, order = drawn
-    documents = (Document.from_pages("a", [("1", "a", LETTERS)]),)
+    documents = (unpaged("a", LETTERS),)
 
     @dataclass(frozen=True)
     class Words(Chunker):
         def split(self, text):
             return [(start, start + 2) for start in range(0, len(text), 3)]
 
-    collection = Collection("s", "document", documents, (Query("q", "ab", None),), (Judgment("q", "a", 1),))
-    passages = Dataset.from_collection(collection, Words()).passages
+    passages = dataset_of(documents, {"q": "ab"}, {("q", "a"): 1}, "document", chunker=Words()).passages
     enlarging = Enlarging((GivenJoined if joined else Given)(given=spans), documents, passages)
     scores = [1 / (1 + rank) for rank in range(len(order))]
     at_cutoffs = enlarging.at_cutoffs(order, scores, 12)

@@ -130,7 +130,7 @@ def folds_of(types, embeddings, kinds, made):
     return fold
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings().max_examples // 3)  # classifiers are slow
 @given(st.integers(0, 30), st.integers(0, 4), st.sampled_from(["none", "reversed", "other"]))
 def test_judgments_of_a_folds_queries_do_not_change_their_routes(seed, held, change):
     values, types, embeddings, kinds = arrays(seed)
@@ -156,13 +156,11 @@ def test_the_judgments_of_queries_change_the_routes_of_others():
 def test_the_judgments_of_a_query_do_not_change_its_ranking():
     task = task_of(routed())
     before = task.measure(items := task.load()).per_item
-    for row in range(0, 30, 7):
-        for unit in ("d3", "d7"):
-            qrels = items.qrels
-            unit_of = np.where(qrels.query == row, items.units.index(unit), qrels.unit)
-            after = task.measure(replace(items, qrels=replace(qrels, unit=unit_of))).per_item
-            for column in ("retrieved", "route", "type_predicted", "type_confidence"):
-                assert after[column][row] == before[column][row]
+    for row, unit in ((0, "d3"), (7, "d7"), (28, "d3")):
+        unit_of = np.where(items.qrels.query == row, items.units.index(unit), items.qrels.unit)
+        after = task.measure(replace(items, qrels=replace(items.qrels, unit=unit_of))).per_item
+        for column in ("retrieved", "route", "type_predicted", "type_confidence"):
+            assert after[column][row] == before[column][row]
 
 
 def test_queries_of_a_text_or_a_group_share_a_fold_over_any_number_of_steps():
