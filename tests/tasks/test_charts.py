@@ -11,7 +11,8 @@ from ragsweep.tasks.charts import by_query_type
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.ranking_charts import draw
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
-from ragsweep.tasks.task import Measurement, mean_scores
+from ragsweep.tasks.scores import mean_scores
+from ragsweep.tasks.task import Measurement
 
 pytestmark = pytest.mark.usefixtures("drawing")
 

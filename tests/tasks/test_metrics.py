@@ -13,7 +13,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.evaluation import average_precision, evaluate, f1, hit_rate, judge, mrr, ndcg, precision, recall
 from ragsweep.statistics import confidence_intervals
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.task import mean_scores
+from ragsweep.tasks.scores import mean_scores
 
 exponential_ndcg = partial(ndcg, gain="exponential")
 METRICS = [precision, recall, f1, mrr, hit_rate, ndcg, exponential_ndcg, average_precision]

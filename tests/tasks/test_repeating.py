@@ -7,7 +7,8 @@ from scipy import stats
 
 from ragsweep.tasks.metric import Guessing, Metric
 from ragsweep.tasks.repeating import joined
-from ragsweep.tasks.task import Measurement, Score
+from ragsweep.tasks.scores import Score
+from ragsweep.tasks.task import Measurement
 
 
 @pytest.mark.parametrize("right", [10, 40, 55, 100, 190])

@@ -227,7 +227,7 @@ def test_an_explanation_names_the_type_and_the_stages_of_the_route():
     table = made.measure(items).per_item
     query = table["query_id"][table["route"].tolist().index("both")]
     learnt = made._routed(items, made.retriever)
-    stages = learnt.ranker.trace(search_of(items), int(query[1:])).stages
+    stages = learnt.stage.trace(search_of(items), int(query[1:])).stages
     assert stages == {
         "routes.both.dense": "DenseRetriever",
         "routes.both.sparse": "SparseRetriever",

@@ -15,7 +15,8 @@ from ragsweep.core.digest import digest
 from ragsweep.core.limits import Between
 from ragsweep.core.style import dress, figure
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.task import Measure, Measurement, Score, Task, mean_scores
+from ragsweep.tasks.scores import Measure, Score, mean_scores
+from ragsweep.tasks.task import Measurement, Task
 from ragsweep.testing import TaskContract
 
 PRIMES = (2, 3, 5, 7, 11)

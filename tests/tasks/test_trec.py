@@ -12,7 +12,7 @@ import ragsweep
 from ragsweep.core.trec_files import strictly_falling
 from ragsweep.datasets import Document, FixedChunker, RecursiveChunker
 from ragsweep.evaluation import average_precision, f1, hit_rate, judge, mrr, ndcg, precision, recall
-from ragsweep.tasks.ranking.trec_lines import qrels_lines, run_lines
+from ragsweep.tasks.ranking.ranking_tables import qrels_lines, run_lines
 from ragsweep.tasks.ranking.units import units_of_ranking
 
 METRICS = {

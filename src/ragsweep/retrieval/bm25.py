@@ -179,12 +179,8 @@ class Bm25Index:
         starts = np.arange(len(queries) + 1)
         times = (np.ones(common.sum()), row[common], np.searchsorted(query[common], starts))
         scores: Scores = sparse.csr_array(times, shape=(len(queries), len(self.common))) @ self.common
-        postings_of_rare = self.weights[term[rare]]
-        postings = (
-            postings_of_rare.data,
-            postings_of_rare.indices,
-            postings_of_rare.indptr[np.searchsorted(query[rare], starts)],
-        )
+        rows = self.weights[term[rare]]
+        postings = (rows.data, rows.indices, rows.indptr[np.searchsorted(query[rare], starts)])
         scores += sparse.csr_array(postings, shape=scores.shape).toarray()
         return scores
 

@@ -122,9 +122,8 @@ def _weighted_sum(
     rankings: Sequence[Ranking], weights: Sequence[float], normalised: Callable[[Ranking], Scores]
 ) -> Ranking:
     kept = [(ranking, weight) for ranking, weight in zip(rankings, weights, strict=True) if weight]
-    return _ranked(
-        *_each_once([ranking for ranking, _ in kept], [weight * normalised(ranking) for ranking, weight in kept])
-    )
+    scores = [weight * normalised(ranking) for ranking, weight in kept]
+    return _ranked(*_each_once([ranking for ranking, _ in kept], scores))
 
 
 def _with_ties(fused: Ranking) -> Ranking:

@@ -91,10 +91,8 @@ class PipelineRetriever(Thresholded):
         if self.rewriter is None:
             return super().details(search)
         expansion = self.expanded(search)
-        searched = [
-            JOINED.join(texts)
-            for texts in zip(*(searched_for.queries for searched_for in expansion.searches), strict=True)
-        ]
+        texts = zip(*(variant.queries for variant in expansion.searches), strict=True)
+        searched = [*map(JOINED.join, texts)]
         changes = {"query_change": expansion.changes} if any(expansion.changes) else {}
         return {**super().details(expansion.searches[0]), "searched": searched, **changes}
 
@@ -110,17 +108,13 @@ class PipelineRetriever(Thresholded):
         inner = self.ranker.trace(first, query)
         stages = within("ranker", inner.stages, self.ranker)
         if self.rewriter is not None:
-            searched = JOINED.join(searched_for.queries[query] for searched_for in expansion.searches)
+            searched = JOINED.join(variant.queries[query] for variant in expansion.searches)
             inner = replace(inner, searched=searched, change=expansion.changes[query])
             stages = within("rewriter", {}, self.rewriter) | stages
         if further:
-            rankings = (
-                rank(self.ranker, searched_for, self._depth(search, 1)).row(query)
-                for searched_for in expansion.searches
-            )
-            inner = replace(
-                inner, parts={f"search {number}": ranking for number, ranking in enumerate(rankings, start=1)}
-            )
+            depth = self._depth(search, 1)
+            rankings = (rank(self.ranker, variant, depth).row(query) for variant in expansion.searches)
+            inner = replace(inner, parts={f"search {row}": ranking for row, ranking in enumerate(rankings, start=1)})
         parts, formula, words = inner.parts, inner.formula, inner.words
         if self.reranker is not None:
             kind = name_of(self.reranker)

@@ -101,16 +101,12 @@ def checked_answers(answers: object, queries: int, name: str) -> Answers:
     """
     if not isinstance(answers, Answers):
         raise RetrieverError(f"{name}: returned {type(answers).__name__}, expected Answers")
-    results_of_queries: object = answers.results
-    if not isinstance(results_of_queries, Sequence):
-        raise RetrieverError(
-            f"{name}: results: found {type(results_of_queries).__name__}, expected a sequence for each query"
-        )
-    if len(results_of_queries) != queries:
-        raise RetrieverError(
-            f"{name}: results: found those of {len(results_of_queries)} queries, expected those of {queries}"
-        )
-    for query, results in enumerate(results_of_queries):
+    by_query: object = answers.results
+    if not isinstance(by_query, Sequence):
+        raise RetrieverError(f"{name}: results: found {type(by_query).__name__}, expected a sequence for each query")
+    if len(by_query) != queries:
+        raise RetrieverError(f"{name}: results: found those of {len(by_query)} queries, expected those of {queries}")
+    for query, results in enumerate(by_query):
         if not isinstance(results, Sequence | None):
             kind = type(results).__name__
             raise RetrieverError(f"{name}: results[{query}]: found {kind}, expected a sequence of Result, or None")

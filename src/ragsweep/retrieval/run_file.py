@@ -218,7 +218,7 @@ def _read(path: str, fingerprint: str, names: Names) -> _RunContent:
     """Read a file of this content for queries and passages of these names."""
     if names.several_units:
         raise RetrieverError("retriever=run_file: passages have several pages; expected chunker.across_pages=false")
-    known_passages = KnownPassages(names)
+    finder = KnownPassages(names)
     queries = {composed(name): row for row, name in enumerate(names.queries)}
     other_queries: dict[str, None] = {}
     documents: list[str] = []
@@ -234,22 +234,20 @@ def _read(path: str, fingerprint: str, names: Names) -> _RunContent:
             other_queries[query_id] = None
             continue
         ranked.add(query)
-        place = known_passages.place(document, ours, where)
+        place = finder.place(document, ours, where)
         if place is not None:
             documents.append(sys.intern(document))
             cells.extend((query, *place, number))
             scores.append(score)
     lines, written_scores = np.array(cells).reshape(-1, 4), np.array(scores)
     order = trec_eval_order(lines[:, 0], written_scores, documents)
-    passages, ranked_scores = _ranked(
-        lines[order], in_single_precision(written_scores)[order], known_passages, names, path
-    )
+    passages, ranked_scores = _ranked(lines[order], in_single_precision(written_scores)[order], finder, names, path)
     missing = tuple(name for row, name in enumerate(names.queries) if row not in ranked)
     return _RunContent(passages, strictly_falling(ranked_scores), missing, tuple(other_queries))
 
 
 def _ranked(
-    lines: Indices, line_scores: Scores, known_passages: KnownPassages, names: Names, path: str
+    lines: Indices, line_scores: Scores, finder: KnownPassages, names: Names, path: str
 ) -> tuple[Indices, Scores]:
     """The passages of every query in the order of the lines, and their scores.
 
@@ -260,11 +258,11 @@ def _ranked(
     scores = np.full(passages.shape, -np.inf)
     for row, (start, end) in enumerate(pairwise(starts.tolist())):
         scores[row, : end - start] = line_scores[start:end]
-        passages[row, : end - start] = _chosen(lines[start:end, 1:].tolist(), known_passages, names, path)
+        passages[row, : end - start] = _chosen(lines[start:end, 1:].tolist(), finder, names, path)
     return passages, scores
 
 
-def _chosen(lines: list[list[int]], known_passages: KnownPassages, names: Names, path: str) -> list[int]:
+def _chosen(lines: list[list[int]], finder: KnownPassages, names: Names, path: str) -> list[int]:
     """The passage of each line of a query, given as the first passage of the unit, the passage, and the line number."""
     taken: dict[int, int] = {}  # by the line that has it
     for _, passage, number in lines:
@@ -278,16 +276,12 @@ def _chosen(lines: list[list[int]], known_passages: KnownPassages, names: Names,
         if passage != NOTHING:
             chosen.append(passage)
         else:
-            of_unit = known_passages.in_unit_of(unit)
-            left = free.setdefault(
-                unit, (passage_of_unit for passage_of_unit in of_unit if passage_of_unit not in taken)
-            )
+            of_unit = finder.in_unit_of(unit)
+            left = free.setdefault(unit, (row for row in of_unit if row not in taken))
             following = next(left, None)
             if following is None:
-                problem = (
-                    f"{names.units[unit]!r} is listed more often for a query than it has passages ({len(of_unit)})"
-                )
-                raise DatasetError(f"{path}, line {number}: {problem}; expected each passage once")
+                fault = f"{names.units[unit]!r} is listed more often for a query than it has passages ({len(of_unit)})"
+                raise DatasetError(f"{path}, line {number}: {fault}; expected each passage once")
             chosen.append(following)
     return chosen
 

@@ -89,12 +89,11 @@ def expand(rewriter: Rewriter | Expander, search: Search, ranker: Ranker) -> Exp
     expansion = _call(expander, lambda: expander.expand(search, ranker))
     if not isinstance(expansion, Expansion) or not expansion.searches:
         raise RetrieverError(f"{kind_of(expander)}: returned {type(expansion).__name__}, expected an Expansion")
-    for searched_for in expansion.searches:
-        if searched_for.passages != search.passages or len(searched_for.queries) != len(search.queries):
+    for variant in expansion.searches:
+        if variant.passages != search.passages or len(variant.queries) != len(search.queries):
             expected = f"{len(search.queries)} queries and the same passages"
-            raise RetrieverError(
-                f"{kind_of(expander)}: returned a search of {len(searched_for.queries)}, expected {expected}"
-            )
+            number = len(variant.queries)
+            raise RetrieverError(f"{kind_of(expander)}: returned a search of {number}, expected {expected}")
     if len(expansion.changes) != len(search.queries):
         problem = f"found {len(expansion.changes)}, expected {len(search.queries)} texts"
         raise RetrieverError(f"{kind_of(expander)}: changes: {problem}")

@@ -62,15 +62,13 @@ def _occurrences(passages: Sequence[str]) -> tuple[Mapping[str, int], sparse.csr
     row_of = _numbering()
     blocks = []
     for first in range(0, len(passages), PASSAGES_AT_ONCE):
-        words_of_passages = [words(text) for text in passages[first : first + PASSAGES_AT_ONCE]]
-        ends = np.cumsum([0, *map(len, words_of_passages)])
-        word = np.fromiter(map(row_of.__getitem__, chain.from_iterable(words_of_passages)), np.int32, ends[-1])
-        block = sparse.csr_array(
-            (np.ones(len(word), np.int32), word, ends), shape=(len(words_of_passages), len(row_of))
-        )
+        split = [words(text) for text in passages[first : first + PASSAGES_AT_ONCE]]
+        ends = np.cumsum([0, *map(len, split)])
+        word = np.fromiter(map(row_of.__getitem__, chain.from_iterable(split)), np.int32, ends[-1])
+        block = sparse.csr_array((np.ones(len(word), np.int32), word, ends), shape=(len(split), len(row_of)))
         block.sum_duplicates()
         blocks.append(block.copy())  # frees the memory of the duplicates
-        advance(len(words_of_passages))
+        advance(len(split))
     parts = [(block.data, block.indices, block.indptr) for block in blocks]
     shapes = [(block.shape[0], len(row_of)) for block in blocks]  # earlier blocks know fewer words
     stacked = sparse.vstack(list(map(sparse.csr_array, parts, shapes)), format="csr")

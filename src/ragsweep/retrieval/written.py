@@ -175,9 +175,8 @@ class WrittenQuery(Written, Expander):
         words = (sum(len(text.split()) for text in of_query) for of_query in texts)
         changes = tuple(f"{counted(number, 'word')} by the model" if number else "" for number in words)
         times_ms = np.array([reply.time_ms for reply in replies], np.float64)
-        return Expansion(
-            tuple(replace(search, queries=queries) for queries in searched), times_ms, changes, self.fusion
-        )
+        searches = tuple(replace(search, queries=queries) for queries in searched)
+        return Expansion(searches, times_ms, changes, self.fusion)
 
     def _searched(self, query: str, texts: Sequence[str]) -> list[str]:
         if self.place == "after":

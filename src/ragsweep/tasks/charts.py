@@ -10,7 +10,8 @@ import numpy as np
 from ragsweep.core.style import BLUE, LONGEST_WORD, QUARTERS, dress, figure, plain_name, shown
 from ragsweep.core.terminal import counted
 from ragsweep.statistics import confidence_intervals
-from ragsweep.tasks.task import Measurement, Score
+from ragsweep.tasks.scores import Score
+from ragsweep.tasks.task import Measurement
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,7 +18,8 @@ from ragsweep.statistics.certificate import lowest_threshold
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array, effective_queries, resample_weights, wilson
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.task import Measurement, Score, mean_scores
+from ragsweep.tasks.scores import Score, mean_scores
+from ragsweep.tasks.task import Measurement
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,10 +148,8 @@ class FalseFinds:
 
         It is 0 for who always gives something and for who never does (Kubat and Matwin 1997).
         """
-        answerable_weight = weight[: len(self.hits)]
-        return np.sqrt(
-            _over(self.hits @ answerable_weight, answerable_weight.sum(axis=0), 0.0) * (1 - self._rate(weight))
-        )
+        of_hits = weight[: len(self.hits)]
+        return np.sqrt(_over(self.hits @ of_hits, of_hits.sum(axis=0), 0.0) * (1 - self._rate(weight)))
 
     def _area(self, weight: Array) -> Array:
         """The area under the curve of right finds over false finds, by the weight of each question.

@@ -15,7 +15,8 @@ from ragsweep.core.json_records import as_record
 from ragsweep.statistics import STATISTICS, spread
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.facts import Facts
-from ragsweep.tasks.task import Items, Measure, Measurement, Score
+from ragsweep.tasks.scores import Measure, Score
+from ragsweep.tasks.task import Items, Measurement
 
 if TYPE_CHECKING:
     import pandas as pd

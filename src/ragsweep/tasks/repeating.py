@@ -17,7 +17,8 @@ from ragsweep.statistics.intervals import Array, effective_queries
 from ragsweep.statistics.repeats import components, mean_intervals
 from ragsweep.store.component import declared
 from ragsweep.tasks.metric import Guessing
-from ragsweep.tasks.task import Curve, Measure, Measurement, Score, Task
+from ragsweep.tasks.scores import Curve, Measure, Score
+from ragsweep.tasks.task import Measurement, Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,13 +70,10 @@ def joined(repeats: Sequence[Measurement], decide_by: str, *, resamples: int, se
     What is no number, such as sections, charts and most tables, is that of the first repeat.
     """
     first, number = repeats[0], len(repeats)
-    scores = [
-        (_score(of_metric, first, resamples, seed), of_metric)
-        for of_metric in _by_name([one.scores for one in repeats])
-    ]
-    measures = [(_measure(of_metric), of_metric) for of_metric in _by_name([one.measures for one in repeats])]
-    repeated = {score.metric.name: _fact(of_metric, first.groups) for score, of_metric in scores}
-    repeated |= {measure.metric.name: _fact(of_metric, first.groups) for measure, of_metric in measures}
+    scores = [(_score(runs, first, resamples, seed), runs) for runs in _by_name([one.scores for one in repeats])]
+    measures = [(_measure(runs), runs) for runs in _by_name([one.measures for one in repeats])]
+    repeated = {score.metric.name: _fact(runs, first.groups) for score, runs in scores}
+    repeated |= {measure.metric.name: _fact(runs, first.groups) for measure, runs in measures}
     curves = [{name: one.curves[name] for name in first.curves if name in one.curves} for one in repeats]
     facts = {**first.facts, SETTING: number, "varies": True, "repeated": repeated}
     if finds := [one.facts["false_finds"]["false_finds"] for one in repeats if "false_finds" in one.facts]:

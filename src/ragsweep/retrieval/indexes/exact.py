@@ -64,12 +64,7 @@ class ExactSearch:
         parts = list(pool.map(partial(search.part, share), range(0, len(self.passages), share)))
         candidates, _ = search.best(np.hstack([part[0] for part in parts]), np.hstack([part[1] for part in parts]))
         rows = np.array_split(np.arange(len(queries)), self.threads)
-        scores = pool.map(
-            lambda share_of_queries: canonical_scores(
-                queries[share_of_queries], self.passages, candidates[share_of_queries]
-            ),
-            rows,
-        )
+        scores = pool.map(lambda part: canonical_scores(queries[part], self.passages, candidates[part]), rows)
         ranking = ranked(candidates, np.vstack(list(scores)), depth)
         advance(len(queries))
         return ranking
@@ -99,9 +94,7 @@ def canonical_scores(queries: Embeddings, passages: Embeddings, candidates: Indi
         Shape [queries, candidates]; -inf where there is no passage.
     """
     scores = np.full(candidates.shape, -np.inf)
-    for query, row, out in zip(
-        queries, candidates, scores, strict=True
-    ):  # all queries at once would need too much memory
+    for query, row, out in zip(queries, candidates, scores, strict=True):  # all at once would need too much memory
         is_passage = row != NOTHING
         out[is_passage] = (passages[row[is_passage]].astype(np.float64) * query).sum(axis=1)
     return scores
@@ -141,10 +134,8 @@ class _Search:
     def best(self, candidates: Indices, products: Products) -> Candidates:
         """The candidates that can be among the best `depth`, largest product first."""
         order = np.argsort(-products, axis=1)
-        candidates, products = (
-            np.take_along_axis(candidates, order, axis=1),
-            np.take_along_axis(products, order, axis=1),
-        )
+        candidates = np.take_along_axis(candidates, order, axis=1)
+        products = np.take_along_axis(products, order, axis=1)
         candidates = np.where(products >= self._floor(products), candidates, NOTHING)
         width = int((candidates != NOTHING).sum(axis=1).max())
         candidates, products = candidates[:, :width], products[:, :width]

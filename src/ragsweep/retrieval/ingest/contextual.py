@@ -33,9 +33,8 @@ class ContextualIngest(Ingest):
     def index_texts(self, documents: Sequence[Document], passages: Sequence[Passage]) -> list[str]:
         """Each passage below its headings."""
         above = heading_paths(documents, passages, title=len(documents) > 1 if self.title is None else self.title)
-        return [
-            f"{path}\n{passage.text}" if path else passage.text for path, passage in zip(above, passages, strict=True)
-        ]
+        texts = [passage.text for passage in passages]
+        return [f"{path}\n{text}" if path else text for path, text in zip(above, texts, strict=True)]
 
 
 def heading_paths(documents: Sequence[Document], passages: Sequence[Passage], *, title: bool = True) -> list[str]:

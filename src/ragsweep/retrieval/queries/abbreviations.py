@@ -93,10 +93,7 @@ class Abbreviations(Rewriter):
     @cached_property
     def _spellings(self) -> Sequence[str]:
         """The abbreviations, longest first."""
-        return sorted(
-            {abbreviation for abbreviation, _ in self._rows},
-            key=lambda abbreviation: (-len(abbreviation), abbreviation),
-        )
+        return sorted({abbreviation for abbreviation, _ in self._rows}, key=lambda text: (-len(text), text))
 
     @cached_property
     def _pattern(self) -> regex.Pattern[str]:

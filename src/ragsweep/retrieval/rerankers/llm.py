@@ -87,10 +87,8 @@ class LanguageModelReranker(Reranker):
     def sections(self) -> Mapping[str, Sequence[str]]:
         """How many passages have no readable grade, for the report."""
         unread = int((self._grades([*self._replies.values()]) < 0).sum())
-        problem = (
-            f"The language model gave no readable grade to {unread:,} of {len(self._replies):,} passages for a query"
-        )
-        return {"Reranking": [f"{problem}; they come after all graded ones."]} if unread else {}
+        lost = f"The language model gave no readable grade to {unread:,} of {len(self._replies):,} passages for a query"
+        return {"Reranking": [f"{lost}; they come after all graded ones."]} if unread else {}
 
     @cached_property
     def _replies(self) -> dict[Pair, Completion]:

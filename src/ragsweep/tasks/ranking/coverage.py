@@ -13,7 +13,7 @@ from ragsweep.datasets.model.dataset import Dataset
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.run_check import Checked
-from ragsweep.tasks.task import Measure
+from ragsweep.tasks.scores import Measure
 
 UNITS = Metric("coverage/units", "Coverage", low=0, high=1)
 EXPECTED = Metric("coverage/expected", "Expected units", low=0)

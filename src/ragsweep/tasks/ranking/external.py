@@ -67,10 +67,9 @@ class RankingEvaluation:
     @property
     def summary(self) -> pd.DataFrame:
         """A row per metric: its mean at k, and the bounds of its 95 % bootstrap interval; NaN of a single query."""
-        has_intervals = len(self.query_ids) > 1
+        several = len(self.query_ids) > 1
         rows = [
-            (score.value, *((score.low, score.high) if has_intervals else (np.nan,) * 2))
-            for score in self.evaluation.scores
+            (score.value, *((score.low, score.high) if several else (np.nan,) * 2)) for score in self.evaluation.scores
         ]
         index = pd.Index(self.evaluation.names, name="metric")
         return pd.DataFrame(rows, index=index, columns=["mean", "ci_low", "ci_high"])

@@ -19,13 +19,13 @@ from ragsweep.retrieval import Ranking, Retriever
 from ragsweep.retrieval.ranking import STAGES
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
-from ragsweep.tasks.latency import latency_measures, latency_metric, latency_metrics
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking import coverage
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.run_check import Checked
-from ragsweep.tasks.task import Curve, Measure, Measurement
+from ragsweep.tasks.scores import Curve, Measure, latency_measures, latency_metric, latency_metrics
+from ragsweep.tasks.task import Measurement
 
 TOKENS = Metric("context/tokens", "Tokens", "tokens", higher_is_better=False, low=0)
 TOKENS_P95 = Metric("context/tokens_p95", "Tokens (95th percentile)", "tokens", higher_is_better=False, low=0)
@@ -100,10 +100,8 @@ def times_of(ranking: Ranking, queries: Indices) -> Array:
 def of_some(times: Array) -> Checked:
     """That not all queries were timed; nothing if all were, or none."""
     timed = int((~np.isnan(times)).sum())
-    sentence = f"Latency is that of {timed:,} of {len(times):,} queries, as it would take long to time all one by one"
-    return Checked.section(
-        "Latency", [f"{sentence}; {TIME} is empty for the others."] if 0 < timed < len(times) else []
-    )
+    text = f"Latency is that of {timed:,} of {len(times):,} queries, as it would take long to time all one by one"
+    return Checked.section("Latency", [f"{text}; {TIME} is empty for the others."] if 0 < timed < len(times) else [])
 
 
 def indexed(items: Dataset, counter: tuple[str, Store]) -> list[Measure]:
@@ -129,11 +127,6 @@ def cut_short(ended: int, queries: int, k: int, budget: int | None) -> Iterator[
         setting = f"returns and k={k}" if budget is None else "budget"
         little = "make fewer parts than k" if budget is None else f"fit into {budget:,} tokens"
         yield f"{setting}: for {ended} of {queries} queries, all ranked passages {little}; no more are ranked."
-
-
-def condition(k: int, budget: int | None) -> str:
-    """What all values depend on, for chart titles."""
-    return f"at k = {k}" if budget is None else f"within {budget:,} tokens"
 
 
 def curves(evaluation: Evaluation, tokens: Array | None) -> dict[str, Curve]:

@@ -15,7 +15,7 @@ from ragsweep.statistics.intervals import Array, confidence_intervals
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.metrics import PerQuery
-from ragsweep.tasks.task import Score, mean_scores
+from ragsweep.tasks.scores import Score, mean_scores
 
 RankingMetric = Callable[[Judged, int], PerQuery]
 

@@ -127,9 +127,7 @@ class ReturnedParts:
         for query, row, of_row in zip(self.queries.tolist(), rows, parts, strict=True):
             pieces = [piece for part in row for piece in part]
             passages[query, : len(pieces)] = pieces
-            scores[query, : len(pieces)] = [
-                part.score for part, pieces_of_part in zip(of_row, row, strict=True) for _ in pieces_of_part
-            ]
+            scores[query, : len(pieces)] = [part.score for part, inner in zip(of_row, row, strict=True) for _ in inner]
         items = self._with_qrels(rows) if self._items.references else self._all
         scores = np.where(scores == -np.inf, -np.inf, strictly_falling(scores))  # so that pieces keep their order
         ranking = replace(self._ranking, passages=passages, scores=scores, others=np.empty(0))

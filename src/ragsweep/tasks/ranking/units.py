@@ -25,9 +25,7 @@ def units_of_ranking(passages: Indices, dataset: Dataset) -> Indices:
         Position of a unit in `dataset.units` at each rank, `NOTHING` where there is no passage; same shape.
     """
     units, is_passage = np.full_like(passages, NOTHING), passages != NOTHING
-    units[is_passage] = dataset.passage_units[
-        passages[is_passage]
-    ]  # of no passages, where nothing was found for any query
+    units[is_passage] = dataset.passage_units[passages[is_passage]]  # of no passages, where nothing was found
     if not len(dataset.further_units):
         return units
     candidates = _candidates(dataset)  # padded with NOTHING

@@ -26,6 +26,7 @@ from ragsweep.retrieval.stages import rewrite
 from ragsweep.store.code import name_of
 from ragsweep.tasks.ranking.coverage import measured_queries
 from ragsweep.tasks.systems.matching import NAMED, Place, Places
+from ragsweep.tasks.task import Measurement
 
 RETURNED = "What the system returned"  # a section of a report
 ASKED = "asked.txt"  # of the results of a run: the ids of the measured questions that were asked, if these are not all
@@ -47,11 +48,11 @@ class Returned(NamedTuple):
     ranker: ReturnedRanking
     about: tuple[str, ...]
 
-    def with_sections(self, sections: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
-        """The sections of a report with what is said of the system."""
-        return {RETURNED: [*self.about, *sections.get(RETURNED, ())]} | {
-            heading: sentences for heading, sentences in sections.items() if heading != RETURNED
-        }
+    def added_to(self, measurement: Measurement) -> Measurement:
+        """What was measured of the ranking, with what is said of the system before all other sections."""
+        sections = {RETURNED: [*self.about, *measurement.sections.get(RETURNED, ())]}
+        further = {heading: lines for heading, lines in measurement.sections.items() if heading != RETURNED}
+        return replace(measurement, sections=sections | further)
 
 
 @dataclass(frozen=True)
@@ -267,14 +268,12 @@ def _unusual(hits: Sequence[_Hit], items: Dataset) -> Iterator[str]:
         yield f"{counted(repeated, 'result')} came back twice for a query: each takes a rank."
 
 
-def _expect_asked(
-    items: Dataset, asked: Mapping[int, object], texts: Sequence[str], other_queries: Sequence[str]
-) -> None:
+def _expect_asked(items: Dataset, asked: Mapping[int, object], texts: Sequence[str], logged: Sequence[str]) -> None:
     judged = np.unique(items.qrels.query).tolist()
     if not any(row in asked for row in judged):
         raise DatasetError(
             f"{items.name}: none of its {counted(len(judged), 'judged question')} was asked (such as "
-            f"{some_of(texts[row] for row in judged)}); questions that were: {some_of(other_queries) or 'none'}"
+            f"{some_of(texts[row] for row in judged)}); questions that were: {some_of(logged) or 'none'}"
         )
 
 

@@ -15,13 +15,12 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import counted
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import NOTHING, Ranking
+from ragsweep.tasks.ranking.coverage import LONGEST_REFERENCE
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.metrics import PerQuery
 from ragsweep.tasks.ranking.spans.spans import Spans, retrieved_spans
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-LONGEST_REFERENCE_SHOWN = 60  # characters of a reference in a message
 
 
 def of_spans(function: Function) -> Function:
@@ -51,8 +50,7 @@ def check_spans(dataset: Dataset, metrics: Mapping[str, Callable[..., Any]]) -> 
             raise ConfigError(
                 f"evaluation.metrics.{name}: compares characters, and offsets of {counted(len(unplaced), 'reference')} "
                 f"are not known (the first: query {unplaced[0].query_id}, "
-                f"{unplaced[0].text[:LONGEST_REFERENCE_SHOWN]!r}); "
-                "expected evaluation.token=word"
+                f"{unplaced[0].text[:LONGEST_REFERENCE]!r}); expected evaluation.token=word"
             )
 
 
