@@ -1,5 +1,6 @@
 """What classes of users return: either it is a ranking, or one line says what is wrong with it."""
 
+import json
 import math
 from dataclasses import dataclass, replace
 from itertools import product
@@ -245,10 +246,10 @@ class Theirs(SparseRetriever):
 
     def rank(self, search, depth):
         ranking = super().rank(search, depth)
-        if self.how == "raises":
-            raise KeyError("their bug")
         if self.how == "exits":
             sys.exit(0)
+        if self.how == "empty":
+            return Ranking(np.full((len(search.queries), 1), -1), np.full((len(search.queries), 1), -np.inf))
         return Ranking(ranking.passages, ranking.scores * (np.nan if self.how == "scoreless" else 1))
 """
 
@@ -274,9 +275,14 @@ def test_a_run_with_a_broken_ranking_is_refused_and_leaves_nothing(theirs, appli
 
 
 def test_in_a_sweep_a_broken_retriever_costs_its_own_jobs_only(theirs, application):
-    process = theirs("scoreless,exits,fine", "-m")
+    process = theirs("scoreless,exits,empty,fine", "-m")
     assert process.returncode == 1
-    assert [run.info.status for run in application.children()] == ["FAILED", "FAILED", "FINISHED"]
-    assert "1/3 how=scoreless FAILED: theirs.Theirs: scores[0, 0]" in process.stderr
-    assert "2/3 how=exits FAILED: RuntimeError: theirs.Theirs called sys.exit(0)" in process.stderr
-    assert len(process.stdout.splitlines()) > 1
+    assert [run.info.status for run in application.children()] == [*["FAILED"] * 3, "FINISHED"]
+    assert "1/4 how=scoreless FAILED: theirs.Theirs: scores[0, 0]" in process.stderr
+    assert "2/4 how=exits FAILED: RuntimeError: theirs.Theirs called sys.exit(0)" in process.stderr
+    assert "3/4 how=empty FAILED: the retriever returned nothing for any of" in process.stderr
+    [parent] = application.parents()
+    decision = json.loads((application.artifacts(parent) / "decision.json").read_text())
+    [line] = [line for line in decision["headline"] if "how=empty" in line]
+    assert line in process.stdout
+    assert decision["configurations"] == 1

@@ -152,7 +152,7 @@ def slow_parts(spans, order, *, joined):
 
 
 @pytest.mark.usefixtures("long_work")
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=4 * settings().max_examples)
 @given(found_spans(), st.booleans())
 def test_every_cutoff_has_the_characters_of_the_spans_each_once(drawn, joined):
     spans, order = drawn

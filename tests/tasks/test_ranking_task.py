@@ -1,17 +1,18 @@
 """What a run of retrieval measures and says: a budget, groups of queries, incomplete judgments, lost neighbours."""
 
+import json
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rankings import dataset_of, paged, ranking_task, unpaged
+from rankings import SPARSE, dataset_of, paged, ranking_task, unpaged
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Query
 from ragsweep.evaluation import hit_rate, ndcg, precision, recall
-from ragsweep.retrieval import NOTHING, Ranking, SparseRetriever
+from ragsweep.retrieval import NOTHING, Ranking, ReturnedRetriever, SparseRetriever
 from ragsweep.statistics import Groups, confidence_intervals
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.charts import by_query_type
@@ -145,6 +146,15 @@ def test_a_run_measures_it_where_some_judgments_say_not_relevant(grades, measure
     assert ("incomplete_judgments" in measurement.facts) == measured
     assert ("Incomplete judgments" in measurement.sections) == measured
     assert measurement.facts.get("judged") == (pytest.approx((2 / 3, 1 / 2)) if measured else None)
+
+
+def test_no_machine_is_named_for_times_of_elsewhere(tmp_path):
+    line = {"query": "iron", "results": [{"source": "a", "page": "1"}], "ms": 3.0}
+    (tmp_path / "returned.jsonl").write_text(json.dumps(line) + "\n")
+    items = dataset_of([paged("a", "iron", "tea")], {"q": "iron"}, {("q", "a#1"): 1})
+    for retriever, machines in ((ReturnedRetriever(str(tmp_path / "returned.jsonl")), False), (SPARSE, True)):
+        latency = measures_of(ranking_task(retriever).measure(items))["latency/mean_ms"]
+        assert (latency.machines is not None) == machines
 
 
 # Neighbours that an approximate index does not find

@@ -77,9 +77,6 @@ def test_embeddings_of_any_length_are_ranked():
 def test_the_depth_may_exceed_the_corpus():
     ranking = ExactSearch(np.eye(3, dtype=np.float32))(np.eye(3, dtype=np.float32)[[1]], 100)
     assert (ranking.passages.tolist(), ranking.scores.tolist()) == ([[1, 0, 2]], [[1, 0, 0]])
-
-
-def test_one_passage_is_a_corpus():
     assert ExactSearch(np.ones((1, 4), np.float32))(np.ones((2, 4), np.float32), 5).scores.tolist() == [[4], [4]]
 
 

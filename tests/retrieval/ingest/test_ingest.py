@@ -60,7 +60,7 @@ def paths(text, source="a.md", size=60):
 
 
 def test_the_headings_above_a_passage_are_its_path_and_none_within_it():
-    expected = {"meal": "Care of mothers > Anaemia > Treatment", "A rapid test finds": "Care of mothers > Malaria"}
+    expected = {"meal": "Care of mothers > Anaemia > Treatment", "starts at once": "Care of mothers > Malaria"}
     expected["### Treatment"] = "Care of mothers > Anaemia"
     by_text = paths(GUIDE)
     for part, path in expected.items():
@@ -223,16 +223,13 @@ def of_a_model(prompt, times):
     return completion(f"About {' '.join(words)}\nand more.")
 
 
-@pytest.fixture
-def server():
+def serve():
     with EndpointServer(of_a_model) as server:
         yield server
 
 
-@pytest.fixture(scope="module")
-def shared():
-    with EndpointServer(of_a_model) as server:
-        yield server
+server = pytest.fixture(serve)
+shared = pytest.fixture(scope="module")(serve)
 
 
 @pytest.fixture
