@@ -20,7 +20,7 @@ from ragsweep.retrieval import DenseRetriever, FaissIndex, Ranking, Search
 from ragsweep.retrieval.ranking import in_stage
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.tasks.ranking.judging import judge
-from ragsweep.tasks.ranking.ranking_costs import context_tokens, measures, of_some, times_of
+from ragsweep.tasks.ranking.ranking_costs import about_timed, context_tokens, measures, times_of
 
 TEXTS = ["Wash your hands.", "", "Référez la patiente à l'hôpital.", "1 2 3"]
 ITEMS = SimpleNamespace(coverage=lambda _: Coverage(4, 2), unit="page")
@@ -104,8 +104,8 @@ def test_latency_of_some_queries_has_no_total_and_is_said_to_be_that():
     assert by_name["latency/mean_ms"].sample.tolist() == [*range(1, 21)]
     assert (by_name["latency/encode_ms"].value, by_name["latency/search_ms"].value) == (9.5, 1)
     assert not {"latency/total_ms", "latency/fuse_ms"} & by_name.keys()
-    assert "20 of 40 queries" in of_some(times_of(ranking, queries)).notices[0]
-    assert not [*of_some(np.ones(40)).notices, *of_some(np.full(40, np.nan)).notices]
+    assert "20 of 40 queries" in about_timed(times_of(ranking, queries)).notices[0]
+    assert not [*about_timed(np.ones(40)).notices, *about_timed(np.full(40, np.nan)).notices]
 
 
 def test_an_index_grows_with_the_corpus_and_a_dense_one_holds_the_embeddings(store):

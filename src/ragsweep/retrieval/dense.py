@@ -20,7 +20,7 @@ from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.retrieval.indexes.index import ExactIndex, Index
 from ragsweep.retrieval.kinds import Method, Thresholded
 from ragsweep.retrieval.ranking import Ranking, Search, in_stage, searching
-from ragsweep.retrieval.ranking_checks import checked_ranking, expect_encoder
+from ragsweep.retrieval.ranking_checks import check_encoder, checked_ranking
 from ragsweep.store.code import kind_of
 from ragsweep.store.component import expect_kind
 from ragsweep.store.identity import identity
@@ -44,7 +44,7 @@ class DenseRetriever(Thresholded):
     index: Index = field(default_factory=ExactIndex)
 
     def __post_init__(self) -> None:
-        expect_encoder(self.encoder)
+        check_encoder(self.encoder)
         expect_kind(self.index, Index, "index")
 
     @property

@@ -11,7 +11,7 @@ from ragsweep.core.limits import Between
 from ragsweep.retrieval.fusion import WeightedSum, is_weighted
 from ragsweep.retrieval.kinds import Fusion, Method, Ranker, Thresholded, Trace, within
 from ragsweep.retrieval.ranking import Ranking, Search, with_others, without_unranked
-from ragsweep.retrieval.ranking_checks import expect_ranker
+from ragsweep.retrieval.ranking_checks import checked_ranker
 from ragsweep.retrieval.stages import fuse, rank
 from ragsweep.store.component import expect_kind
 
@@ -37,7 +37,7 @@ class FusedRetriever(Thresholded):
         if not self.used:
             raise ConfigError("rankers: found none, expected at least one")
         for name, ranker in self.used.items():
-            expect_ranker(ranker, f"rankers.{name}")
+            checked_ranker(ranker, f"rankers.{name}")
         expect_kind(self.fusion, Fusion, "fusion")
         weights = self.fusion.weights
         if weights is not None and len(weights) != len(self.used):
@@ -104,8 +104,8 @@ class HybridRetriever(Thresholded):
     fusion: Fusion = field(default_factory=WeightedSum)
 
     def __post_init__(self) -> None:
-        expect_ranker(self.dense, "retriever.dense")
-        expect_ranker(self.sparse, "retriever.sparse")
+        checked_ranker(self.dense, "retriever.dense")
+        checked_ranker(self.sparse, "retriever.sparse")
         expect_kind(self.fusion, Fusion, "retriever.fusion")
         fusion: Any = self.fusion
         if is_weighted(fusion) and fusion.weights is not None:

@@ -23,7 +23,7 @@ from ragsweep.retrieval.kinds import (
     within,
 )
 from ragsweep.retrieval.ranking import Ranking, Search, TextsRead, in_stage
-from ragsweep.retrieval.ranking_checks import expect_ranker
+from ragsweep.retrieval.ranking_checks import checked_ranker
 from ragsweep.retrieval.stages import expand, fuse, rank, rerank
 from ragsweep.store.code import name_of
 from ragsweep.store.component import expect_kind
@@ -55,7 +55,7 @@ class PipelineRetriever(Thresholded):
     dynamic_k: Reranker | None = None
 
     def __post_init__(self) -> None:
-        expect_ranker(self.ranker, "ranker")
+        checked_ranker(self.ranker, "ranker")
         if self.rewriter is not None:
             expect_kind(self.rewriter, (Rewriter, Expander), "rewriter")
         for name, stage in (("reranker", self.reranker), ("dynamic_k", self.dynamic_k)):

@@ -21,7 +21,7 @@ from ragsweep.store.component import expect_kind
 LARGEST_SCORE = 1e30  # of a score: TREC files have 32-bit numbers, and fusing takes differences
 
 
-def expect_ranker(thing: object, setting: str) -> Ranker:
+def checked_ranker(thing: object, setting: str) -> Ranker:
     """The object of a setting; raises `ConfigError` if it is no ranker."""
     if isinstance(thing, ExternalRetriever):
         raise ConfigError(
@@ -32,7 +32,7 @@ def expect_ranker(thing: object, setting: str) -> Ranker:
     return thing
 
 
-def expect_encoder(encoder: Encoder) -> None:
+def check_encoder(encoder: Encoder) -> None:
     """Raise `ConfigError` if the object of a setting `encoder` is no encoder, `EncoderError` if it lacks its files."""
     expect_kind(encoder, Encoder, "encoder")
     fingerprint: object = encoder.fingerprint

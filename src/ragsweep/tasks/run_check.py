@@ -69,7 +69,7 @@ class RunCheck(Protocol):
         ...
 
 
-def said_by(check: RunCheck, task: Task, items: Items) -> Checked:
+def remarks_of(check: RunCheck, task: Task, items: Items) -> Checked:
     """What a check says. Raises `TypeError` if that is something else."""
     checked = check.examine(task, items)
     if not isinstance(checked, Checked):

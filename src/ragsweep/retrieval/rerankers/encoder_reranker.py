@@ -17,7 +17,7 @@ from ragsweep.models.encoders.encoder import Embeddings, Encoder
 from ragsweep.retrieval.indexes.exact import canonical_scores
 from ragsweep.retrieval.kinds import Reranker
 from ragsweep.retrieval.ranking import Ranking, Search, ranked
-from ragsweep.retrieval.ranking_checks import expect_encoder
+from ragsweep.retrieval.ranking_checks import check_encoder
 from ragsweep.store.code import kind_of
 from ragsweep.store.stage_store import Store
 
@@ -41,7 +41,7 @@ class EncoderReranker(Reranker):
     candidates: Annotated[int, Between(1)] | None = 100
 
     def __post_init__(self) -> None:
-        expect_encoder(self.encoder)
+        check_encoder(self.encoder)
 
     @property
     def formula(self) -> str:

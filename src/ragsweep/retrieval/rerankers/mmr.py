@@ -18,7 +18,7 @@ from ragsweep.retrieval.indexes.exact import canonical_scores
 from ragsweep.retrieval.kinds import Reranker
 from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.ranking import Ranking, Search, TextsRead
-from ragsweep.retrieval.ranking_checks import expect_encoder
+from ragsweep.retrieval.ranking_checks import check_encoder
 from ragsweep.retrieval.rerankers.encoder_reranker import embed_candidates
 from ragsweep.store.stage_store import Store
 
@@ -51,7 +51,7 @@ class MmrReranker(Reranker):
     candidates: Annotated[int, Between(1)] | None = 100
 
     def __post_init__(self) -> None:
-        expect_encoder(self.encoder)
+        check_encoder(self.encoder)
 
     @property
     def formula(self) -> str:

@@ -97,7 +97,7 @@ def times_of(ranking: Ranking, queries: Indices) -> Array:
     return ranking.latency_ms[queries] if len(ranking.latency_ms) else np.full(len(queries), np.nan)
 
 
-def of_some(times: Array) -> Checked:
+def about_timed(times: Array) -> Checked:
     """That not all queries were timed; nothing if all were, or none."""
     timed = int((~np.isnan(times)).sum())
     text = f"Latency is that of {timed:,} of {len(times):,} queries, as it would take long to time all one by one"

@@ -44,7 +44,7 @@ def not_measured(retriever: Retriever, items: Dataset) -> dict[str, str]:
     return {} if len(rows) or why == NONE_MARKED else {metric.name: why for metric in PASSAGES.metrics}
 
 
-def said_of(missing: Mapping[str, str]) -> Checked:
+def about_unmeasured(missing: Mapping[str, str]) -> Checked:
     """What a report says of metrics that are not measured, each with the reason."""
     sentences = [f"{PASSAGES.rate.title} is not measured: {why}." for why in dict.fromkeys(missing.values())]
     return Checked(sections={PASSAGES.heading: sentences} if sentences else {})

@@ -88,11 +88,11 @@ class MeasuredRanking:
             cutoff_unit=costs.TOKENS.unit if budget else "",
             charts=(charts.draw, evaluation, ends_at),
         )
-        for checked in (*circumstances, costs.of_some(times), tables.on_answerable(evaluation, items)):
+        for checked in (*circumstances, costs.about_timed(times), tables.on_answerable(evaluation, items)):
             measurement = checked.added_to(measurement)
         if false_finds:
             measurement = false_finds.added_to(measurement, evaluation.resamples, evaluation.seed)
-        for checked in (finds.said_of(measurement.not_measured), lacking):
+        for checked in (finds.about_unmeasured(measurement.not_measured), lacking):
             measurement = checked.added_to(measurement)
         sections = [measurement.sections[name] for name in ABOUT_SOME_QUERIES if name in measurement.sections]
         return replace(measurement, summary=sections[0] if sections else ())

@@ -139,7 +139,7 @@ def returned(
     )
     asked = {row: results for row, results in zip(measured, answers.results, strict=True) if results is not None}
     never = [row for row in measured if row not in asked]
-    _expect_asked(items, asked, texts, answers.others)
+    _check_asked(items, asked, texts, answers.others)
     items = only_asked(items, [*asked])
     places = Places(items, retriever.matching, (result for results in asked.values() for result in results))
     hits = {row: _hits(results, places) for row, results in asked.items()}
@@ -268,7 +268,7 @@ def _unusual(hits: Sequence[_Hit], items: Dataset) -> Iterator[str]:
         yield f"{counted(repeated, 'result')} came back twice for a query: each takes a rank."
 
 
-def _expect_asked(items: Dataset, asked: Mapping[int, object], texts: Sequence[str], logged: Sequence[str]) -> None:
+def _check_asked(items: Dataset, asked: Mapping[int, object], texts: Sequence[str], logged: Sequence[str]) -> None:
     judged = np.unique(items.qrels.query).tolist()
     if not any(row in asked for row in judged):
         raise DatasetError(
