@@ -136,8 +136,8 @@ def retrieved_spans(dataset: Dataset, queries: Indices, passages: Indices) -> Sp
     references = [reference for reference in dataset.references if reference.query_id in row_of]
     references.sort(key=lambda reference: row_of[reference.query_id])
     spans, reference_spans = on_one_line(dataset.passages, references)
-    sources = dict.fromkeys(span.source for span in (*dataset.passages, *references))
-    names = {source: place for place, source in enumerate(sources)}
+    sources = [*(passage.source for passage in dataset.passages), *(reference.source for reference in references)]
+    names = {source: place for place, source in enumerate(dict.fromkeys(sources))}
     of_unit = np.full(len(dataset.units), NOTHING)
     of_unit[dataset.passage_units] = np.arange(len(dataset.passages))
     grade = dataset.qrels.grade > 0
