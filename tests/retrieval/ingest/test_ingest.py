@@ -237,10 +237,6 @@ def model(server, tmp_path, secret_key):
     return OpenAIModel(model="model", base_url=server.url, timeout_s=5, retries=0, store=Store(str(tmp_path / "s")))
 
 
-class TestContextual(IngestContract):
-    component = ContextualIngest
-
-
 def preset(file, **settings):
     """A shipped configuration with other settings, as a function of the language model."""
     node = OmegaConf.create()

@@ -1,14 +1,11 @@
 """Spelling: which words of a query are changed, and to which word of the corpus."""
 
-from typing import ClassVar
-
 from rapidfuzz.distance import OSA
 
 from ragsweep.core.digest import digest
 from ragsweep.retrieval import Search, SparseRetriever, SpellCheck
 from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep.testing import ExpanderContract
 
 CORPUS = (
     "Haemoglobin is low in anaemia. Iron tablets raise haemoglobin.",
@@ -87,8 +84,3 @@ def test_a_correction_is_at_most_one_edit_away(scifact):
     assert len(pairs) > 10
     assert all(OSA.distance(word.lower(), other.lower()) == 1 for word, other in pairs)
     assert not {word.lower() for word, _ in pairs} & vocabulary
-
-
-class TestSpellCheck(ExpanderContract):
-    component = SpellCheck
-    settings: ClassVar = {"distance": 2}

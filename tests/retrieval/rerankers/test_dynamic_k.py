@@ -16,33 +16,9 @@ from ragsweep.retrieval import (
     GapCutoff,
     QueryCutoffs,
     Search,
-    TypeCutoff,
 )
 from ragsweep.testing import RerankerContract
 from ragsweep.testing.component import SEARCH
-from ragsweep.testing.retrieval import StageContract
-
-
-class TestGap(RerankerContract):
-    component = GapCutoff
-
-
-class TestGapOfSomeSize(RerankerContract):
-    component = GapCutoff
-    settings: ClassVar = {"least": 2, "most": 4, "ratio": 0.4}
-
-
-class TestConfidence(RerankerContract):
-    component = ConfidenceCutoff
-
-
-class TestConfidenceOfBm25(RerankerContract):
-    component = ConfidenceCutoff
-    settings: ClassVar = {"mass": 0.5, "temperature": 2.0, "least": 2, "most": 4}
-
-
-class TestByType(StageContract):
-    component = TypeCutoff
 
 
 class TestByQuery(RerankerContract):

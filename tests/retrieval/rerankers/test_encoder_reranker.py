@@ -1,10 +1,7 @@
 """Reranking by another encoder, held against dense retrieval."""
 
-from typing import ClassVar
-
 import numpy as np
 import pytest
-from letters import LetterEncoder
 
 from ragsweep.core.errors import EncoderError
 from ragsweep.retrieval import (
@@ -14,12 +11,6 @@ from ragsweep.retrieval import (
     EncoderReranker,
     SparseRetriever,
 )
-from ragsweep.testing import RerankerContract
-
-
-class TestEncoderReranker(RerankerContract):
-    component = EncoderReranker
-    settings: ClassVar = {"encoder": LetterEncoder()}
 
 
 @pytest.mark.usefixtures("long_work")

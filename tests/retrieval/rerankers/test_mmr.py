@@ -1,28 +1,15 @@
 """Maximal marginal relevance, held against slow loops over its definition."""
 
 from itertools import product
-from typing import ClassVar
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from letters import LetterEncoder
 
 from ragsweep.retrieval import NOTHING, MmrReranker, SparseRetriever, minmax
 from ragsweep.retrieval.rerankers.mmr import mmr
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep.testing import RerankerContract
-
-
-class TestMmr(RerankerContract):
-    component = MmrReranker
-    settings: ClassVar = {"encoder": LetterEncoder()}
-
-
-class TestMmrOfCosines(RerankerContract):
-    component = MmrReranker
-    settings: ClassVar = {"encoder": LetterEncoder(), "relevance": 0.7, "similarity": "cosine"}
 
 
 def as_in_langchain(query, embeddings, lambda_mult, k):
