@@ -1,6 +1,8 @@
 """Small datasets and ranking tasks, which tests make of a few texts."""
 
 import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
 
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
 from ragsweep.evaluation import hit_rate, ndcg
@@ -11,6 +13,14 @@ from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.testing.datasets import Loaded
 
 SPARSE = SparseRetriever(NO_STORE)
+
+
+@pytest.fixture(autouse=True)
+def short_times(monkeypatch):
+    """Takes times once, and fits small classifiers by one thread: several would wait for each other."""
+    monkeypatch.setattr("ragsweep.core.timing.ROUNDS", 1)
+    with threadpool_limits(1):
+        yield
 
 
 def paged(name, *texts):

@@ -151,7 +151,7 @@ def test_a_run_measures_it_where_some_judgments_say_not_relevant(grades, measure
 def test_no_machine_is_named_for_times_of_elsewhere(tmp_path):
     line = {"query": "iron", "results": [{"source": "a", "page": "1"}], "ms": 3.0}
     (tmp_path / "returned.jsonl").write_text(json.dumps(line) + "\n")
-    items = dataset_of([paged("a", "iron", "tea")], {"q": "iron"}, {("q", "a#1"): 1})
+    items = dataset_of([paged("a", "iron", "tea", "zinc")], {"q": "iron"}, {("q", "a#1"): 1})
     for retriever, machines in ((ReturnedRetriever(str(tmp_path / "returned.jsonl")), False), (SPARSE, True)):
         latency = measures_of(ranking_task(retriever).measure(items))["latency/mean_ms"]
         assert (latency.machines is not None) == machines

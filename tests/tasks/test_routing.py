@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from letters import LetterEncoder
 from rankings import SPARSE, collection_of, ranking_task, unpaged
@@ -130,7 +130,6 @@ def folds_of(types, embeddings, kinds, made):
     return fold
 
 
-@settings(max_examples=settings().max_examples // 3)  # classifiers are slow
 @given(st.integers(0, 30), st.integers(0, 4), st.sampled_from(["none", "reversed", "other"]))
 def test_judgments_of_a_folds_queries_do_not_change_their_routes(seed, held, change):
     values, types, embeddings, kinds = arrays(seed)
