@@ -83,7 +83,7 @@ def classifier_of(features: Features, types: Indices, c: float) -> Callable[[Fea
 
 
 def kinds_of(queries: Sequence[Query]) -> Indices:
-    """A number per query, the same for those of the same text or group, over any number of steps, shape [queries].
+    """A number per query, shape [queries]: queries with a text or group in common, also through others, share it.
 
     Case and white space do not count. The numbers do not depend on the order of the queries.
     """
@@ -142,7 +142,7 @@ class QueryTypes(NamedTuple):
 
     @classmethod
     def of(cls, items: Dataset, store: Store) -> QueryTypes:
-        """Those of a dataset; they depend on its queries alone, so that the store keeps what was predicted."""
+        """The types of a dataset's queries; they depend on the queries alone, so the store keeps what was predicted."""
         names, types = types_of(items)
         kinds = kinds_of(items.queries)
         different = [len(np.unique(kinds[types == row])) for row in range(len(names))]
@@ -195,7 +195,7 @@ class QueryTypes(NamedTuple):
 def with_details(
     measurement: Measurement, queries: Sequence[Query], details: Mapping[str, Sequence[str]]
 ) -> Measurement:
-    """The measurement with further columns of texts; these have one for each of all queries."""
+    """The measurement with further columns of texts, which are given for all queries of the dataset."""
     rows = {query.query_id: row for row, query in enumerate(queries)}
     asked = [rows[query] for query in measurement.items["query_id"]]
     columns = {name: [texts[row] for row in asked] for name, texts in details.items()}
