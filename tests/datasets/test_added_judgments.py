@@ -36,14 +36,14 @@ def own(tmp_path):
 
 
 def test_judgments_are_added_to_those_of_a_table_and_replace_them(own, qrels):
-    found = replace(own, qrels=qrels("1\tm#2\t0", "2\ta b#7\t1")).load()
-    assert found.judgments == (Judgment("1", "m#2", 0), Judgment("2", "a b#7", 1))
-    assert found.digest != own.load().digest
+    collection = replace(own, qrels=qrels("1\tm#2\t0", "2\ta b#7\t1")).load()
+    assert collection.judgments == (Judgment("1", "m#2", 0), Judgment("2", "a b#7", 1))
+    assert collection.digest != own.load().digest
 
 
 def test_judgments_are_added_before_questions_are_selected(own, qrels):
-    found = replace(own, qrels=qrels("1\tm#1\t1", "2\tm#3\t1"), ids=["2"]).load()
-    assert found.judgments == (Judgment("2", "m#3", 1),)
+    collection = replace(own, qrels=qrels("1\tm#1\t1", "2\tm#3\t1"), ids=["2"]).load()
+    assert collection.judgments == (Judgment("2", "m#3", 1),)
 
 
 def test_judgments_are_added_to_questions_about_pdfs(tmp_path, write_pdf, qrels):
@@ -60,9 +60,9 @@ def test_judgments_are_added_to_a_folder_of_beir(tmp_path, qrels, has_qrels):
     if has_qrels:
         (tmp_path / "qrels").mkdir()
         (tmp_path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\tm\t2\n")
-    found = beir_dataset("small", str(tmp_path), qrels=qrels("q1\tn\t0")).load()
-    assert found.judgments == (*[Judgment("q1", "m", 2)] * has_qrels, Judgment("q1", "n", 0))
-    assert found.unjudged == ""
+    collection = beir_dataset("small", str(tmp_path), qrels=qrels("q1\tn\t0")).load()
+    assert collection.judgments == (*[Judgment("q1", "m", 2)] * has_qrels, Judgment("q1", "n", 0))
+    assert collection.unjudged == ""
 
 
 def test_judgments_of_what_is_not_there_are_refused(own, qrels):

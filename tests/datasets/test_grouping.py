@@ -18,8 +18,8 @@ FIELDS = [{"page": "1"}, {"page": "2"}, {"page": "1"}, {}, {"page": "3"}]
 def asked(*fields, texts=None, types=None):
     """A collection of questions with these fields."""
     queries = [
-        Query(f"q{row}", texts[row] if texts else f"What is {row}?", types and types[row], tuple(each.items()))
-        for row, each in enumerate(fields)
+        Query(f"q{row}", texts[row] if texts else f"What is {row}?", types and types[row], tuple(values.items()))
+        for row, values in enumerate(fields)
     ]
     return Collection("mine", "page", (), tuple(queries), ())
 

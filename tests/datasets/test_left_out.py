@@ -48,7 +48,7 @@ def test_questions_of_each_format_can_be_left_out(tmp_path, dataset, left, out):
         dataset(tmp_path).load()
     collection = replace(dataset(tmp_path), on_error="skip").load()
     assert (len(collection.queries), collection.left_out.number) == (left, out)
-    assert {each.query_id for each in collection.judgments} <= {query.query_id for query in collection.queries}
+    assert {judgment.query_id for judgment in collection.judgments} <= {query.query_id for query in collection.queries}
 
 
 # Pages that no document has
@@ -114,4 +114,4 @@ def test_a_ranking_says_of_how_many_queries_it_is(tmp_path, capsys, text, of, ou
 def test_a_row_whose_id_cannot_be_read_takes_no_id_of_another(tmp_path):
     path = written(tmp_path, "q.csv", "id,query,relevant_docs\n2,what,1\n,who,1\n3,why,2\n")
     dataset = OwnDataset("own", CORPUS, TableQuestions(path, id="id"), ids=["2"])
-    assert [each.query_id for each in dataset.load().queries] == ["2"]
+    assert [query.query_id for query in dataset.load().queries] == ["2"]
