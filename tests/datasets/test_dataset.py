@@ -126,13 +126,6 @@ def test_every_field_of_a_page_changes_the_digest(one, other):
     assert (of_one == of_other) == (one == other)
 
 
-def test_page_borders_change_the_digest():
-    cut_after_one = Document.from_pages("a.pdf", [("1", "1", "one"), ("2", "2", "two\fthree")])
-    cut_after_two = Document.from_pages("a.pdf", [("1", "1", "one\ftwo"), ("2", "2", "three")])
-    assert cut_after_one.text == cut_after_two.text
-    assert chunked(documents=(cut_after_one,)).digest != chunked(documents=(cut_after_two,)).digest
-
-
 PAGED = Document.from_pages("a.pdf", [("1", "a.pdf#1", "apples"), ("2", "a.pdf#2", "pies")])
 
 

@@ -22,9 +22,7 @@ from ragsweep.datasets import (
     beir_dataset,
     pdf_dataset,
 )
-from ragsweep.models.encoders.tokenizer import ModelTokenizer
 from ragsweep.retrieval import RunFileRetriever, Search
-from ragsweep.retrieval.queries.abbreviations import Abbreviations
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.ranking_explanation import find
 from ragsweep.tasks.search import search_of
@@ -178,19 +176,3 @@ def test_rankings_of_other_programs(ours, theirs):
 def test_a_query_is_explained_by_its_id_or_text(ours, theirs):
     queries = [Query("1", "other"), Query(normalize(ours, "qö"), normalize(ours, "Größe?"))]
     assert find(normalize(theirs, "qö"), queries) == find(normalize(theirs, "größe"), queries) == 1
-
-
-def test_abbreviations_stand_for_themselves_beside_letters_of_a_script_without_spaces(tmp_path):
-    table = tmp_path / "a.csv"
-    table.write_text("abbreviation,expansion\nANC,产前检查\n高血压,hypertension\nकि,that\n", encoding="utf-8")
-    queries = ["请问ANC几次", "高血压怎么办", "किताब"]
-    assert Abbreviations(str(table)).rewrite(queries) == [
-        "请问ANC (产前检查)几次",
-        "高血压 (hypertension)怎么办",
-        "किताब",
-    ]
-
-
-def test_words_as_tokens_are_whole_with_their_marks_and_letters_without_spaces():
-    [offsets] = ModelTokenizer("words").offsets(["मुख्यमंत्री 图书 abc"])
-    assert offsets.tolist() == [[0, 11], [12, 13], [13, 14], [15, 18]]

@@ -180,7 +180,7 @@ def test_a_row_that_cannot_be_read_takes_all_rows_of_its_question_with_it(tmp_pa
     (tmp_path / "q.csv").write_text(f"id,query,doc,page,answerable\n{fault}2,r,m,1,\n")
     asked = TableQuestions(str(tmp_path / "q.csv"), document="doc", page="page", grade="none").read(MANUAL)
     assert [judgment.query_id for judgment in asked.judgments] == ["2"]
-    assert len(asked.faults.found) == 1
+    assert len(asked.faults.faults) == 1
 
 
 def test_a_document_is_found_by_its_own_name_before_a_whole_number(tmp_path):

@@ -149,7 +149,7 @@ class RecordedAnswerer(Answerer):
             except DatasetError as error:
                 faults.add(error, row.case)
                 answers[row.case] = Answer(None)
-        usable = len(answers) - len(faults.found)
+        usable = len(answers) - len(faults.faults)
         if unused := faults.left_out(self.on_error, usable):
             say_once(f"{self.path}: answers left out by answerer.on_error=skip: {len(unused)} ({unused[0].text}, ...)")
         if others:

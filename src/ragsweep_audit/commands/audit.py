@@ -43,7 +43,7 @@ def main() -> int:
         print(as_json(items, audited), end="")
     else:
         print(*_lines(items, audited), sep="\n")
-    return NOT_ACCEPTED if any(each.kind in check.fail_on for each in audited.findings) else 0
+    return NOT_ACCEPTED if any(finding.kind in check.fail_on for finding in audited.findings) else 0
 
 
 def _built(overrides: Sequence[str]) -> tuple[Any, DatasetAudit]:
@@ -62,9 +62,9 @@ def _built(overrides: Sequence[str]) -> tuple[Any, DatasetAudit]:
 def _lines(items: Dataset, audited: Audit) -> Iterator[str]:
     from ragsweep_audit.findings.finding import NOTHING_WRONG
 
-    yield f"{items.name}: {', '.join(f'{count:,} {what}' for what, count in items.profile.items())}"
+    yield f"{items.name}: {', '.join(f'{count:,} {noun}' for noun, count in items.profile.items())}"
     if any(audited.coverage.values()):
-        numbers = ", ".join(f"{count:,} {what}" for what, count in audited.coverage.items())
+        numbers = ", ".join(f"{count:,} {noun}" for noun, count in audited.coverage.items())
         yield f"relevant {items.unit}s: {numbers}"
     if not audited.findings:
         yield NOTHING_WRONG

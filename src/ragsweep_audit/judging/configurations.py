@@ -84,8 +84,8 @@ def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) ->
                 experiment = Experiment.of(trusted(run.config, today, settings, modules))
                 task, items = _expect_ranking(experiment.task, outcome.name), cast("Dataset", experiment.items)
                 if items.digest != outcome.facts.dataset.digest:
-                    what = f"{outcome.name}: {outcome.facts.dataset.name} is not the dataset that was measured"
-                    raise ConfigError(f"{what}; name its files, such as dataset.queries=FILE")
+                    problem = f"{outcome.name}: {outcome.facts.dataset.name} is not the dataset that was measured"
+                    raise ConfigError(f"{problem}; name its files, such as dataset.queries=FILE")
                 yield Ranked(sweep.label(outcome), items, task.rank(items).passages[:, :cutoff], run.run_id)
 
     return cutoff, ranked()

@@ -207,8 +207,8 @@ def _grades(source: str, items: Dataset) -> dict[tuple[str, str], int]:
     if not Path(source).is_file():
         raise ConfigError(f"--from: {source} is not a file; expected judgments in TREC format, or {OF_DATASET}")
     grades = {(judgment.query_id, judgment.unit): judgment.grade for _, judgment in read_qrels(Path(source), "--from")}
-    known = {query.query_id for query in items.queries}, set(items.units)
-    if not any(query in known[0] and unit in known[1] for query, unit in grades):
+    queries, units = {query.query_id for query in items.queries}, set(items.units)
+    if not any(query in queries and unit in units for query, unit in grades):
         raise ConfigError(f"--from: {source} judges none of the queries and {items.unit}s of {items.name}")
     return grades
 
@@ -220,9 +220,8 @@ def _write(judgments: Sequence[Judgment], out: Path) -> None:
         ConfigError: The file exists, or cannot be written.
         DatasetError: A name cannot stand in such a file.
     """
-    if odd := [
-        name for judgment in judgments for name in judgment[:2] if name != name.strip() or not name.isprintable()
-    ]:
+    names = [name for judgment in judgments for name in judgment[:2]]
+    if odd := [name for name in names if name != name.strip() or not name.isprintable()]:
         raise DatasetError(f"--out: {odd[0]!r} has white space that a line of judgments cannot have")
     lines = ["\t".join(map(str, line)) for line in [HEADER, *judgments]]
     try:

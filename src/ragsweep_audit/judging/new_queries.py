@@ -57,7 +57,7 @@ def largest_lead(judged: Judged, configuration: int) -> Array:
     rivals, queries = len(ahead) - 1, judged.of_all
     relevant = np.flatnonzero(judged.grades)
     gains = ahead[:, relevant] * (judged.grades * judged.counted)[relevant]
-    values = np.array([np.bincount(judged.queries[relevant], each, queries) for each in gains])
+    values = np.array([np.bincount(judged.queries[relevant], gain, queries) for gain in gains])
     of_queries = student.isf(OF_QUERIES * judged.level / rivals, queries - 1) * np.sqrt(queries) * values.std(1, ddof=1)
     variance = np.diag(judged.covariance) + judged.covariance[configuration, configuration]
     variance = np.maximum(variance - 2 * judged.covariance[configuration], 0)

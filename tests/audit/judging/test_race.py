@@ -247,7 +247,7 @@ def test_a_judgment_that_comes_late_is_taken_in_as_if_it_had_come_in_order():
     race.learn(first, grades[first.pair])
     race.learn(second, grades[second.pair])
     pairs = [first.pair, second.pair]
-    assert race._known == pytest.approx(weights[:, pairs] @ grades[pairs])
+    assert race._certain == pytest.approx(weights[:, pairs] @ grades[pairs])
 
 
 def test_configurations_that_tie_do_not_put_each_other_out():

@@ -1,14 +1,14 @@
-"""Questions and answers that cannot be used refuse a dataset or are left out, and are counted; ids select questions."""
+"""Settings of a dataset: questions that cannot be used refuse it or are left out, ids select, fields name groups."""
 
 import json
 from dataclasses import replace
 
 import pytest
 from conversions import METRICS
-from read_strictly import span_questions
+from read_strictly import misses, refusal, span_questions
 
-from ragsweep.core.errors import DatasetError
-from ragsweep.datasets import Document, OwnDataset, PageChunker, TableQuestions, beir_dataset
+from ragsweep.datasets import Collection, Document, OwnDataset, PageChunker, Query, TableQuestions, beir_dataset
+from ragsweep.datasets.model.grouping import grouped
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
@@ -44,8 +44,7 @@ def beir(tmp_path):
 
 @pytest.mark.parametrize(("dataset", "left", "out"), [(table, 1, 3), (spans, 1, 1), (beir, 1, 2)])
 def test_questions_of_each_format_can_be_left_out(tmp_path, dataset, left, out):
-    with pytest.raises(DatasetError, match=r"dataset\.on_error=skip leaves (it|them) out"):
-        dataset(tmp_path).load()
+    assert misses(refusal(dataset(tmp_path).load), "dataset.on_error=skip leaves ") == []
     collection = replace(dataset(tmp_path), on_error="skip").load()
     assert (len(collection.queries), collection.left_out.number) == (left, out)
     assert {judgment.query_id for judgment in collection.judgments} <= {query.query_id for query in collection.queries}
@@ -57,8 +56,7 @@ def test_questions_of_each_format_can_be_left_out(tmp_path, dataset, left, out):
 def test_questions_of_pages_that_no_document_has_can_be_kept_at_their_places(tmp_path):
     text = "query,relevant_docs\nwho,9;n.txt#1\niron,1\nwhy,2;7\n"
     dataset = OwnDataset("own", CORPUS, TableQuestions(written(tmp_path, "q.csv", text)))
-    with pytest.raises(DatasetError, match=r"on_error=skip leaves them out, dataset\.on_error=keep counts"):
-        dataset.load()
+    assert misses(refusal(dataset.load), "on_error=skip leaves them out", "dataset.on_error=keep counts") == []
     kept = replace(dataset, on_error="keep").load()
     assert [query.text for query in kept.queries] == ["who", "iron", "why"]
     judged = {(judgment.query_id, judgment.unit) for judgment in kept.judgments}
@@ -67,15 +65,11 @@ def test_questions_of_pages_that_no_document_has_can_be_kept_at_their_places(tmp
     assert [query.text for query in replace(dataset, on_error="keep", ids=("3",)).load().queries] == ["why"]
 
 
-@pytest.mark.parametrize(
-    "row", ["who,page nine", 'who,"1, 2"', "who,n.txt", "who,m.txt", ",9", ",2"], ids=lambda row: row.replace(" ", "_")
-)
-def test_keeping_forgives_no_other_fault(tmp_path, row):
+def test_keeping_forgives_no_other_fault(tmp_path):
     """Neither what is no name of a page, nor a document without a page, nor a question without a text."""
-    text = f"query,relevant_docs\niron,1\n{row}\n"
-    dataset = OwnDataset("own", CORPUS, TableQuestions(written(tmp_path, "q.csv", text)), on_error="keep")
-    with pytest.raises(DatasetError):
-        dataset.load()
+    for row in ("who,page nine", 'who,"1, 2"', "who,n.txt", "who,m.txt", ",9", ",2"):
+        path = written(tmp_path, "q.csv", f"query,relevant_docs\niron,1\n{row}\n")
+        assert refusal(OwnDataset("own", CORPUS, TableQuestions(path), on_error="keep").load), row
 
 
 # Selecting
@@ -87,8 +81,8 @@ def test_a_faulty_question_that_is_not_selected_refuses_nothing(tmp_path, datase
     assert [query.query_id for query in collection.queries] == ["1"]
     assert not collection.left_out.faulty
     assert "2" in collection.left_out.unselected
-    with pytest.raises(DatasetError, match=r"dataset\.on_error=skip leaves it out"):
-        replace(dataset(tmp_path), ids=("1", "2")).load()
+    line = refusal(replace(dataset(tmp_path), ids=("1", "2")).load)
+    assert misses(line, "dataset.on_error=skip leaves it out") == []
 
 
 # Where it is said
@@ -115,3 +109,72 @@ def test_a_row_whose_id_cannot_be_read_takes_no_id_of_another(tmp_path):
     path = written(tmp_path, "q.csv", "id,query,relevant_docs\n2,what,1\n,who,1\n3,why,2\n")
     dataset = OwnDataset("own", CORPUS, TableQuestions(path, id="id"), ids=["2"])
     assert [query.query_id for query in dataset.load().queries] == ["2"]
+
+
+# Groups
+
+FIELDS = [{"page": "1"}, {"page": "2"}, {"page": "1"}, {}, {"page": "3"}]
+
+
+def collection_of(*fields, texts=None, types=None):
+    """A collection of questions with these fields."""
+    queries = [
+        Query(f"q{row}", texts[row] if texts else f"What is {row}?", types and types[row], tuple(values.items()))
+        for row, values in enumerate(fields)
+    ]
+    return Collection("mine", "page", (), tuple(queries), ())
+
+
+def groups_of(collection, field):
+    return [query.group for query in grouped(collection, field).queries]
+
+
+def test_a_field_names_the_groups_and_who_has_no_other_in_it_is_alone():
+    assert groups_of(collection_of(*FIELDS), "page") == ["1", None, "1", None, None]
+    assert groups_of(collection_of(*FIELDS), None) == [None] * 5  # nothing is grouped unless it is asked for
+    assert groups_of(collection_of({}, {}, {}, types=["a", None, "a"]), "query_type") == ["a", None, "a"]
+
+
+def test_generated_questions_are_grouped_by_their_source_unless_they_are_alone():
+    made = collection_of(*({"generated_from": page, "page": str(row)} for row, page in enumerate("aab")))
+    assert groups_of(made, None) == ["a", "a", None]
+    assert groups_of(made, "query_id") == [None] * 3
+
+
+def test_near_copies_are_found_by_the_rule_of_the_audit():
+    copies = [
+        "Which dose of iron does a child with anaemia need?",
+        "What dose of iron does a child with anaemia need",
+        "Which dose of zinc does a child with diarrhoea need?",
+        "Does a child with anaemia need which dose of iron?",
+    ]
+    assert groups_of(collection_of({}, {}, {}, {}, texts=copies), "auto")[:3] == ["q0", "q0", None]
+
+
+def test_a_field_that_no_question_has_is_refused_with_those_that_there_are():
+    line = refusal(lambda: grouped(collection_of(*FIELDS), "pages"))
+    assert misses(line, "dataset.group: no question of mine has 'pages'", "'query_id', 'page'") == []
+
+
+def test_a_field_that_groups_nothing_is_pointed_out(capsys):
+    assert groups_of(collection_of({"page": "1"}, {"page": "2"}), "page") == [None, None]
+    assert "dataset.group: page puts no two questions" in capsys.readouterr().err
+
+
+def test_the_digest_knows_the_groups_and_is_as_it_was_without():
+    one = collection_of(*FIELDS)
+    digests = {grouped(one, field).digest for field in (None, "page", "query_id")}
+    assert digests == {one.digest, grouped(one, "page").digest}
+    assert len(digests) == 2
+
+
+def test_a_table_of_questions_is_grouped_by_its_column(tmp_path):
+    rows = [{"query": f"What is {row}?", "relevant_docs": ["1"], "topic": "ab"[row % 2]} for row in range(4)]
+    (tmp_path / "q.json").write_text(json.dumps(rows))
+
+    corpus = AsIs((Document.from_pages("a.txt", [("1", "a.txt#1", "Iron.")]),))
+    for group, expected in ((None, [None] * 4), ("topic", ["a", "b", "a", "b"])):
+        questions = TableQuestions(str(tmp_path / "q.json"))
+        dataset = OwnDataset(name="own", corpus=corpus, questions=questions, group=group)
+        assert [query.group for query in dataset.load().queries] == expected
+        assert ("group" in dataset.without_effect) is (group is None)
