@@ -1,6 +1,5 @@
 """The audit of a dataset: every kind of finding, on faults that are put into it and on data without them."""
 
-import tracemalloc
 from dataclasses import replace
 from itertools import combinations, product
 from math import ceil
@@ -266,81 +265,82 @@ PAIRS = [  # two queries, and whether they ask the same
 ]
 
 
+def copied_queries(queries, judgments=FIRST, level=1):
+    return findings_of(
+        DuplicateQueries(near=0.9), dataset_of({"a.pdf": ["iron", "", "tea"]}, queries, judgments), level
+    )
+
+
 def test_queries_that_ask_the_same_are_copies():
     judgments = (Judgment("q1", "a.pdf#1", 1), Judgment("q2", "a.pdf#3", 1))
     for one, other, are_copies in PAIRS:
-        dataset = dataset_of({"a.pdf": ["iron", "", "tea"]}, [one, other, "What of malaria tests?"], judgments)
-        findings = findings_of(DuplicateQueries(near=0.9), dataset)
+        findings = copied_queries([one, other, "What of malaria tests?"], judgments)
         assert [finding.examples for finding in findings] == [("q1 and q2",)] * are_copies, (one, other)
         assert [finding.details["pairs_with_different_judgments"] for finding in findings] == [1] * are_copies
+    venules, arterioles = "Venules are larger than arterioles.", "Arterioles are larger than venules."
+    [finding] = copied_queries([venules, arterioles, arterioles.upper()])  # beside another one with the same words
+    assert finding.examples == ("q2 and q3",)
 
 
 def test_the_relevance_level_decides_whether_copies_of_a_query_have_the_same_judgments():
     queries = ["How is iron taken daily?", "How is iron taken daily, please?"]
     judgments = [Judgment(query, "a.pdf#1", 2) for query in ("q1", "q2")] + [Judgment("q1", "a.pdf#2", 1)]
-    dataset = dataset_of({"a.pdf": ["iron", "tea"]}, queries, judgments)
     for level, differing in ((1, 1), (2, 0)):
-        [finding] = findings_of(DuplicateQueries(near=0.9), dataset, level)
+        [finding] = copied_queries(queries, judgments, level)
         assert finding.details["pairs_with_different_judgments"] == differing
 
 
-def test_a_copy_of_a_query_is_found_beside_another_one_with_the_same_words():
-    venules, arterioles = "Venules are larger than arterioles.", "Arterioles are larger than venules."
-    queries = [venules, arterioles, arterioles.upper()]
-    [finding] = findings_of(DuplicateQueries(near=0.9), dataset_of({"a.pdf": ["iron"]}, queries))
-    assert finding.examples == ("q2 and q3",)
-
-
 LONG = "Iron tablets are taken daily with lemon water and not with tea or coffee since both of them bind the iron " * 2
+WEEKLY = LONG.replace("daily", "weekly", 1)
+
+
+def copied_passages(pages, near=0.8, **given):
+    return findings_of(DuplicatePassages(near=near), dataset_of(pages, **given))
+
+
+def relevant_to_q1(*units):
+    return [Judgment("q1", unit, 1) for unit in units]
 
 
 def test_a_copy_of_a_relevant_page_that_is_not_judged_is_found():
-    pages = {"a.pdf": [LONG, "Fever in a child"], "b.pdf": [LONG.replace("daily", "weekly", 1), "A short page"]}
-    judgments = (Judgment("q1", "a.pdf#1", 1), Judgment("q2", "a.pdf#2", 1))
-    dataset = dataset_of(pages, ["What of iron?", "What of fever?"], judgments)
-    [finding] = findings_of(DuplicatePassages(near=0.8), dataset)
+    pages = {"a.pdf": [LONG, "Fever in a child"], "b.pdf": [WEEKLY, "A short page"]}
+    asked = {"queries": ["What of iron?", "What of fever?"]}
+    judgments = [*relevant_to_q1("a.pdf#1"), Judgment("q2", "a.pdf#2", 1)]
+    [finding] = copied_passages(pages, judgments=judgments, **asked)
     assert finding.examples == ("a.pdf#1 and b.pdf#1",)
     assert finding.details["affected_queries"] == ["q1"]
-    assert not findings_of(DuplicatePassages(near=0.99), dataset)
-    both = dataset_of(pages, ["What of iron?"], (Judgment("q1", "a.pdf#1", 1), Judgment("q1", "b.pdf#1", 1)))
-    [finding] = findings_of(DuplicatePassages(near=0.8), both)
+    assert not copied_passages(pages, 0.99, judgments=judgments, **asked)
+    [finding] = copied_passages(pages, judgments=relevant_to_q1("a.pdf#1", "b.pdf#1"))
     assert finding.details["affected_queries"] == []
-
-
-def test_a_copy_of_a_passage_whose_second_page_is_relevant_is_found():
-    pages = {name: ["A cover page", LONG] for name in ("a.pdf", "b.pdf")}
+    pages = {name: ["A cover page", LONG] for name in ("a.pdf", "b.pdf")}  # of passages, the second page is relevant
     across = FixedChunker(500, 0, "characters", across_pages=True)
     for judged, affected in ((["a.pdf#2"], ["q1"]), (["a.pdf#2", "b.pdf#2"], [])):
-        dataset = dataset_of(pages, judgments=[Judgment("q1", unit, 1) for unit in judged], chunker=across)
-        assert len(dataset.passages) == 2
-        [finding] = findings_of(DuplicatePassages(near=0.8), dataset)
-        assert finding.details["affected_queries"] == affected
+        [finding] = copied_passages(pages, judgments=relevant_to_q1(*judged), chunker=across)
+        assert (finding.out_of, finding.details["affected_queries"]) == (2, affected)
 
 
 def test_in_a_large_corpus_only_exact_copies_are_found(monkeypatch):
     monkeypatch.setattr("ragsweep_audit.findings.duplicates.MOST_COMPARED", 2)
-    pages = {"a.pdf": [LONG, LONG.replace("daily", "weekly", 1)], "b.pdf": [LONG.upper()]}
-    [finding] = findings_of(DuplicatePassages(near=0.8), dataset_of(pages))
+    [finding] = copied_passages({"a.pdf": [LONG, WEEKLY], "b.pdf": [LONG.upper()]})
     assert finding.examples == ("a.pdf#1 and b.pdf#1",)
 
 
-def test_copies_on_one_page_have_names_of_their_own():
-    """Of passages of one page, the name of the page would stand for both."""
-    dataset = dataset_of(
-        {"a.pdf": [f"{LONG} {LONG}"]}, chunker=FixedChunker(len(LONG), 0, "characters"), unit="passage"
-    )
-    [finding] = findings_of(DuplicatePassages(near=0.7), dataset)
+def test_copies_are_named_by_their_pages_or_on_one_page_by_their_ids():
+    pages, halves = f"{LONG} {LONG.upper()}", FixedChunker(len(LONG), 0, "characters")
+    [finding] = copied_passages({"a.pdf": [pages], "b.pdf": [pages]}, 0.7, chunker=halves)
+    assert finding.details["pairs"] > 1
+    assert finding.examples == ("a.pdf#1 and b.pdf#1",)
+    [finding] = copied_passages({"a.pdf": [f"{LONG} {LONG}"]}, 0.7, chunker=halves, unit="passage")
     first, second = finding.examples[0].split(" and ")
     assert first != second
 
 
-def test_two_pages_with_several_copies_are_named_once():
-    pages = {"a.pdf": [f"{LONG} {LONG.upper()}"], "b.pdf": [f"{LONG} {LONG.upper()}"]}
-    [finding] = findings_of(
-        DuplicatePassages(near=0.7), dataset_of(pages, chunker=FixedChunker(len(LONG), 0, "characters"))
-    )
-    assert finding.details["pairs"] > 1
-    assert finding.examples == ("a.pdf#1 and b.pdf#1",)
+def test_passages_that_overlap_are_no_copies():
+    words = " ".join(f"word{number}" for number in range(200))
+    overlapping = {"chunker": RecursiveChunker(200, 180), "unit": "passage"}
+    assert len(dataset_of({"a.pdf": [words]}, **overlapping).passages) > 2
+    assert not copied_passages({"a.pdf": [words]}, 0.5, **overlapping)
+    assert copied_passages({"a.pdf": [words], "b.pdf": [words]}, 0.5)
 
 
 def test_a_ceiling_below_1_is_not_shown_as_1():
@@ -357,48 +357,24 @@ def test_only_queries_with_a_lower_grade_score_more_than_0_in_ndcg():
         assert ("NDCG" in finding.cost) is exception
 
 
-def test_passages_that_overlap_are_no_copies():
-    words = " ".join(f"word{number}" for number in range(200))
-    dataset = dataset_of({"a.pdf": [words]}, chunker=RecursiveChunker(200, 180), unit="passage")
-    assert dataset.passages[0].end > dataset.passages[1].start
-    assert not findings_of(DuplicatePassages(near=0.5), dataset)
-    assert findings_of(DuplicatePassages(near=0.5), dataset_of({"a.pdf": [words], "b.pdf": [words]}))
+def copied_from(page, *queries, share=0.8):
+    judgments = [Judgment(f"q{number}", "a.pdf#1", 1) for number in range(1, len(queries) + 1)]
+    return findings_of(CopiedQueries(share=share), dataset_of({"a.pdf": [page]}, queries, judgments))
 
 
 def test_copied_questions_are_those_whose_words_stand_in_a_row_in_the_answer():
     page = "Haemoglobin below 11 g/dl needs iron tablets, which are taken daily with lemon water."
     queries = ["Iron tablets, which are taken daily with what?", "How does one take tablets of iron every day?"]
-    judgments = (Judgment("q1", "a.pdf#1", 1), Judgment("q2", "a.pdf#1", 1))
-    dataset = dataset_of({"a.pdf": [page]}, queries, judgments)
-    [finding] = findings_of(CopiedQueries(share=0.8), dataset)
-    assert finding.examples == ("q1",)
-    assert finding.problem.startswith("1 of 2 queries is copied from the text that answers them")
-    assert not findings_of(CopiedQueries(share=1.0), dataset)
+    [finding] = copied_from(page, *queries)
+    assert (finding.examples, finding.out_of) == (("q1",), 2)
+    assert not copied_from(page, *queries, share=1.0)
 
 
-@pytest.mark.parametrize(
-    ("query", "copied"), [("พาราเซตามอล", False), ("抗生物質の投与", False), ("ผู้ป่วยควรได้รับยาพาราเซตามอล", True)]
-)
-def test_one_term_in_a_script_without_spaces_is_no_copied_question(query, copied):
+def test_one_term_in_a_script_without_spaces_is_no_copied_question():
     """A word of six letters has five bigrams there: six of them are not six words."""
     page = "ผู้ป่วยควรได้รับยาพาราเซตามอลขนาดห้าร้อยมิลลิกรัม 抗生物質の投与"
-    assert bool(findings_of(CopiedQueries(share=0.8), dataset_of({"a.pdf": [page]}, [query]))) == copied
-
-
-def peak_memory(words):
-    """Bytes that looking for a copied query of so many words takes; the answer has all but every tenth word of it."""
-    query = [f"w{number}" for number in range(words)]
-    answer = " ".join(word for number, word in enumerate(query) if number % 10)
-    dataset = dataset_of({"a.pdf": [answer]}, [" ".join(query)])
-    tracemalloc.start()
-    assert not findings_of(CopiedQueries(share=0.8), dataset)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak
-
-
-def test_a_query_of_twice_the_length_takes_at_most_twice_the_memory():
-    assert peak_memory(8000) < 2.5 * peak_memory(4000)
+    [finding] = copied_from(page, "พาราเซตามอล", "抗生物質の投与", "ผู้ป่วยควรได้รับยาพาราเซตามอล")
+    assert finding.examples == ("q3",)
 
 
 RUNS = st.lists(st.sampled_from("abc"), max_size=14)
@@ -409,8 +385,7 @@ def test_a_query_is_copied_if_a_run_of_its_words_is_in_the_answer(query, answer,
     length = max(6, ceil(share * len(query) - 1e-9))
     runs = {tuple(query[start : start + length]) for start in range(len(query) - length + 1)}
     expected = any(tuple(answer[start : start + length]) in runs for start in range(len(answer) - length + 1))
-    dataset = dataset_of({"a.pdf": [" ".join(["x", *answer])]}, [" ".join(query) or "y"])
-    assert bool(findings_of(CopiedQueries(share=share), dataset)) == expected
+    assert bool(copied_from(" ".join(["x", *answer]), " ".join(query) or "y", share=share)) == expected
 
 
 def test_queries_that_cannot_stand_alone_are_found():

@@ -15,7 +15,7 @@ from ragsweep.core.limits import Between, Text
 from ragsweep.core.terminal import one_line, say_once, shortened, verb
 from ragsweep.datasets.model.faults import Faults, OnError
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed
-from ragsweep.datasets.readers.files import what_is
+from ragsweep.datasets.readers.files import kind_at
 from ragsweep.text.normalisation import composed
 from ragsweep_answers.answering.question import Answer, Answerer, Question
 
@@ -181,7 +181,7 @@ class RecordedAnswerer(Answerer):
     @cached_property
     def _file(self) -> Path:
         path = Path(self.path)
-        if (found := what_is(path)) != "a file":
+        if (found := kind_at(path)) != "a file":
             problem = f"is {found}" if found else "does not exist"
             raise DatasetError(f"answerer.path: {path} {problem}; expected a file of answers")
         return path

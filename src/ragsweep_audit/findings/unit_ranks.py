@@ -73,7 +73,7 @@ def evenly_spread(queries: Indices) -> Indices:
     return queries[sample(len(queries), MOST_AUDITED_QUERIES)]
 
 
-def only_some(queries: int) -> str:
+def sampled_part(queries: int) -> str:
     """In how many of so many queries a problem is looked for; empty if in all of them."""
     return f"in {MOST_AUDITED_QUERIES:,} of {queries:,} queries" if queries > MOST_AUDITED_QUERIES else ""
 

@@ -16,7 +16,7 @@ from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep_audit.findings.finding import Audited, Finder, Finding
-from ragsweep_audit.findings.unit_ranks import evenly_spread, only_some
+from ragsweep_audit.findings.unit_ranks import evenly_spread, sampled_part
 
 LETTERS = (3, 5)  # letters of a sequence: fewer are in every passage, more are whole words
 SEARCHED_AT_ONCE = 64  # that are searched for at once
@@ -213,7 +213,7 @@ class Unjudged(Finder):
 
     def limits(self, audited: Audited) -> str:
         """Of many queries, some are ranked."""
-        return only_some(len(np.unique(audited.items.qrels.query)))
+        return sampled_part(len(np.unique(audited.items.qrels.query)))
 
     def depends_on(self, audited: Audited) -> Sequence[object]:
         """On the encoder, too."""
@@ -222,16 +222,16 @@ class Unjudged(Finder):
     def find(self, audited: Audited) -> Iterator[Finding]:
         """A finding as of `find_unjudged`."""
         assert audited.encoder is not None  # or it is not looked for
-        items = _some_queries(audited.items)
+        items = _sampled(audited.items)
         rankings = unlike_rankings(items, audited.encoder, audited.store)
         units = {name: units_of_ranking(passages, items) for name, passages in rankings.items()}
         if finding := find_unjudged(items, units, audited.relevance_level):
             yield finding
 
 
-def _some_queries(items: Dataset) -> Dataset:
+def _sampled(items: Dataset) -> Dataset:
     """The dataset, or of many queries some judged ones, with their judgments."""
-    if not only_some(len(items.queries)):
+    if not sampled_part(len(items.queries)):
         return items
     queries = evenly_spread(np.unique(items.qrels.query))
     qrels, kept = items.qrels, np.isin(items.qrels.query, queries)

@@ -28,7 +28,7 @@ from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep_audit.judging.pool import Ranked
 
 
-def of_overrides(overrides: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
+def rankings_of_overrides(overrides: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
     """The cutoff, and what each configuration that the overrides list ranks.
 
     Raises:
@@ -50,17 +50,17 @@ def of_overrides(overrides: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
     names = [name_and_settings(job, swept)[0] for job in of_jobs]
     labels = [f"{name} (job {place})" if names.count(name) > 1 else name for place, name in enumerate(names, start=1)]
     first = composed(jobs[0])
-    return int(first.k), _ranked(chain([first], map(composed, jobs[1:])), labels)
+    return int(first.k), _rankings(chain([first], map(composed, jobs[1:])), labels)
 
 
-def _ranked(configurations: Iterable[DictConfig], labels: Sequence[str]) -> Iterator[Ranked]:
+def _rankings(configurations: Iterable[DictConfig], labels: Sequence[str]) -> Iterator[Ranked]:
     for configuration, label in zip(configurations, labels, strict=True):
         task = _expect_ranking(Walk(configuration).build("task"), label)
         items = dataset_of(task.dataset, task.chunker, task.ingest, task.store, may_lack_judgments=True)
         yield Ranked(label, items, task.rank(items).passages[:, : task.k])
 
 
-def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
+def rankings_of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
     """The cutoff, and what each configuration of a recorded sweep ranks at its largest one.
 
     Args:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ragsweep.core.arrays import Indices
 from ragsweep.statistics.intervals import LEVEL, Array
 from ragsweep.statistics.racing import log_growth
-from ragsweep_audit.judging.new_queries import FEWEST_QUERIES, Judged, largest_lead
+from ragsweep_audit.judging.new_queries import FEWEST_QUERIES, Evidence, largest_lead
 from ragsweep_audit.judging.proposal import BLOCK, Draw, Proposal
 
 ROUNDING = 1e-12  # sums that differ by less are the same, added in another order
@@ -100,7 +100,7 @@ class Race:
             return np.ones(len(self.judged))
         return np.where(self._once > 0, self._once + self._total - self._from, self._total) / self._total
 
-    def _shown(self, queries: Indices, *, exact: bool) -> Judged:
+    def _evidence(self, queries: Indices, *, exact: bool) -> Evidence:
         """What the judgments show; exact where all is judged that tells between those in the race."""
         total = 0.0 if exact else self._total
         counted = self.counted if total else np.ones(len(self.grades))
@@ -109,7 +109,7 @@ class Race:
         squares = self._squares / total**2 if total else np.zeros_like(self._squares)
         first = self._first_precision / total**2 if total else 0.0
         of_all = max(self.of_all, int(queries.max()) + 1)
-        return Judged(self.weights, queries, of_all, self.grades, counted, unknown, squares, first, self.level)
+        return Evidence(self.weights, queries, of_all, self.grades, counted, unknown, squares, first, self.level)
 
     @property
     def loss_on_new_queries(self) -> float | None:
@@ -122,7 +122,7 @@ class Race:
             return None
         if not self.grades.any() or not (exact or self.learnt):
             return None
-        shown = self._shown(self.queries, exact=exact)
+        shown = self._evidence(self.queries, exact=exact)
         rivals = [place for place in range(len(self.running)) if place != self.leader]
         leads = [largest_lead(shown, place) if self.running[place] else self._leads[place] for place in rivals]
         return float(max(lead[self.leader] for lead in leads))
@@ -133,7 +133,7 @@ class Race:
         return int((np.ptp(self.weights[self.running][:, self._open], axis=0) > 0).sum())
 
     @property
-    def is_told(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether all is judged that tells between those in the race, and the judge could tell it."""
         unsure = self.weights[self.running][:, self._unsure]
         return self.differing == 0 and not (len(self._unsure) and bool((np.ptp(unsure, axis=0) > 0).any()))
@@ -241,7 +241,7 @@ class Race:
         if (out == self.running).all():
             out[first] = False
         if self.queries is not None and out.any():
-            shown = self._shown(self.queries, exact=False)
+            shown = self._evidence(self.queries, exact=False)
             for loser in np.flatnonzero(out).tolist():
                 self._leads[loser] = largest_lead(shown, loser)
         self.running &= ~out

@@ -39,13 +39,13 @@ def state_line(journal: Journal, out: Sequence[int] = ()) -> str:
 def is_decided(journal: Journal) -> bool:
     """Whether the race names a configuration, or all that measure the same."""
     race = journal.race
-    return int(race.running.sum()) == 1 or (race.margin > 0 and race.is_close_enough) or race.is_told
+    return int(race.running.sum()) == 1 or (race.margin > 0 and race.is_close_enough) or race.is_settled
 
 
 def verdicts(journal: Journal) -> list[str]:
     """What is decided of each configuration: `chosen`, `tied` (it measures the same), `open` or `worse`."""
     race = journal.race
-    rest = "tied" if race.is_told else "open"
+    rest = "tied" if race.is_settled else "open"
     verdict_of = [rest if running else "worse" for running in race.running.tolist()]
     if is_decided(journal):
         verdict_of[race.leader] = "chosen"
@@ -89,15 +89,15 @@ class JudgedClaim(Claim):
 
 def decision(journal: Journal) -> list[str]:
     """What is decided, and with which error, in sentences."""
-    return sentences([*_raced(journal), *_of_this_judge(journal), *_of_guesses(journal)])
+    return sentences([*_race_claims(journal), *_judge_claims(journal), *_guess_claims(journal)])
 
 
-def _raced(journal: Journal) -> Iterator[Claim]:
+def _race_claims(journal: Journal) -> Iterator[Claim]:
     race, pool = journal.race, journal.pool
     rivals = [place for place in np.flatnonzero(race.running).tolist() if place != race.leader]
     open_ones = _named(journal, rivals)
     untold = race.differing == 0
-    states = {"best": not rivals, "same": race.is_told, "close": race.is_close_enough, "untold": untold}
+    states = {"best": not rivals, "same": race.is_settled, "close": race.is_close_enough, "untold": untold}
     state = next((name for name, holds in states.items() if holds), "open")
     choice = {
         "state": state,
@@ -151,13 +151,13 @@ def agreement_with_guesses(journal: Journal) -> dict[str, Any] | None:
     return {"judged": len(pairs), "same": sum(a == b for a, b in pairs), "kappa": agreement, "by_grade": of_grades}
 
 
-def _of_guesses(journal: Journal) -> Iterator[Claim]:
+def _guess_claims(journal: Journal) -> Iterator[Claim]:
     """How often the guesses of a language model were right, where there are some."""
     if (agreement := agreement_with_guesses(journal)) and agreement["judged"]:
         yield JudgedClaim("guesses", agreement)
 
 
-def _of_this_judge(journal: Journal) -> Iterator[Claim]:
+def _judge_claims(journal: Journal) -> Iterator[Claim]:
     """How often judgments differed where a pair was asked twice, and what that leaves of the decision."""
     first = [journal.grades[number] for number in journal.repeats]
     if not first:

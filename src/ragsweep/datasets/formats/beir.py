@@ -24,7 +24,7 @@ from ragsweep.datasets.readers.fields import (
     type_in,
     whole_number,
 )
-from ragsweep.datasets.readers.files import what_is
+from ragsweep.datasets.readers.files import kind_at
 from ragsweep.datasets.readers.qrels_files import read_qrels
 from ragsweep.datasets.readers.tables import read_entries
 from ragsweep.text.normalisation import composed
@@ -61,9 +61,9 @@ class BeirQuestions(Questions):
         root = Path(self.path)
         name = f"qrels/{self.split}.tsv"
         qrels, unjudged = root / name, ""
-        if what_is(qrels) is None and what_is(zipped := root / f"{name}.gz"):
+        if kind_at(qrels) is None and kind_at(zipped := root / f"{name}.gz"):
             qrels = zipped
-        elif what_is(qrels) is None:
+        elif kind_at(qrels) is None:
             unjudged = f"{qrels} does not exist, nor does {name}.gz"
             if splits := [path.name for path in sorted((root / "qrels").glob("*")) if not path.name.startswith(".")]:
                 raise DatasetError(f"{unjudged}; there is {listed(splits)}; {RECIPE}")
@@ -120,10 +120,10 @@ class BeirQuestions(Questions):
 
 def file_of(root: Path, name: str) -> Path:
     """A file of the folder, which may be zipped."""
-    if (kind := what_is(root)) != "a folder":
+    if (kind := kind_at(root)) != "a folder":
         problem = f"is {kind}" if kind else "does not exist"
         raise DatasetError(f"questions.path: {root} {problem}; expected a folder with {name}")
-    if path := next((path for path in (root / name, root / f"{name}.gz") if what_is(path)), None):
+    if path := next((path for path in (root / name, root / f"{name}.gz") if kind_at(path)), None):
         return path
     subsets = [path.parent.name for path in sorted(root.glob(f"*/{name}"))]  # as archives have it
     within = f"; {root / subsets[0]} has it" if subsets else f"; {RECIPE}"

@@ -26,7 +26,7 @@ from ragsweep.datasets.model.collection import Document, Heading
 from ragsweep.datasets.model.dataset_format import Corpus
 from ragsweep.datasets.model.pages import nearest
 from ragsweep.datasets.readers.fields import flaw_of_name
-from ragsweep.datasets.readers.files import files_at, files_below, what_is
+from ragsweep.datasets.readers.files import files_at, files_below, kind_at
 from ragsweep.store.stage_store import NO_STORE, Arrays, Store, packed, unpacked
 from ragsweep.text.normalisation import composed
 
@@ -161,7 +161,7 @@ class PdfDocuments(Corpus):
 
     def _pages(self, path: Path) -> Iterator[tuple[str, str]]:
         """The number and the text of each page."""
-        if (kind := what_is(path)) != "a file":
+        if (kind := kind_at(path)) != "a file":
             raise DatasetError(f"{path}: {f'is {kind}' if kind else 'does not exist, or is a broken link'}")
         labelled = self.page_numbers == "label"
         by = [version("pypdfium2"), _fonts()] if self.parser == "pdfium" else [self.parser, self.fingerprint]

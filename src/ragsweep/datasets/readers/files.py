@@ -12,7 +12,7 @@ from ragsweep.core.errors import DatasetError
 NO_DOCUMENTS = ("._", ".DS_Store", "~$")  # begin the names of what macOS keeps beside files, and of what Word has open
 
 
-def what_is(path: Path) -> Literal["a file", "a folder", "neither a file nor a folder", None]:
+def kind_at(path: Path) -> Literal["a file", "a folder", "neither a file nor a folder", None]:
     """What a path points to, following links. None if nothing exists there.
 
     Raises:
@@ -42,7 +42,7 @@ def files_at(root: Path, setting: str, expected: str, suffix: str | None = None)
     Raises:
         DatasetError: It is neither a file nor a folder, or cannot be listed.
     """
-    kind = what_is(root)
+    kind = kind_at(root)
     if kind == "a file":
         return {root.name: root}
     if kind != "a folder":

@@ -21,7 +21,7 @@ from ragsweep.datasets.formats.corpora.converters import page_as_markdown, word_
 from ragsweep.datasets.model.collection import PAGE_BREAK, Document
 from ragsweep.datasets.model.dataset_format import Corpus
 from ragsweep.datasets.readers.fields import flaw_of_name
-from ragsweep.datasets.readers.files import files_at, what_is
+from ragsweep.datasets.readers.files import files_at, kind_at
 from ragsweep.datasets.readers.tables import ending_of
 
 LARGEST_DOCUMENT_MB = 100  # of a file, unzipped
@@ -91,7 +91,7 @@ class TextCorpus(Corpus):
 
 def _content(path: Path) -> bytes:
     """The content of a file, unzipped if its name ends in `.gz`."""
-    if what_is(path) != "a file":
+    if kind_at(path) != "a file":
         raise DatasetError(f"{path}: is not a file; expected a file of {KINDS}")
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:

@@ -134,8 +134,8 @@ class TableQuestions(QuestionColumns, Questions):
             try:
                 query = self._query(name, *places[0], columns)
                 if len(places) > 1 and not is_merged:
-                    raise DatasetError(self._twice(query, *places[:2], has_id=has_id, has_spans=has_spans))
-                yield self._of_all(query, places[1:], places[0][0], columns), places
+                    raise DatasetError(self._repeated(query, *places[:2], has_id=has_id, has_spans=has_spans))
+                yield self._merged(query, places[1:], places[0][0], columns), places
             except DatasetError as error:
                 faults.add(error, name)
 
@@ -148,7 +148,7 @@ class TableQuestions(QuestionColumns, Questions):
         further = further_fields(row, {*used, *(name.partition(".")[0] for name in used if "." in name)}, where)
         return Query(name, text, query_type, further, group, answerable_in(row, self.answerable, where))
 
-    def _of_all(self, query: Query, rows: Rows, first: str, columns: Iterable[str]) -> Query:
+    def _merged(self, query: Query, rows: Rows, first: str, columns: Iterable[str]) -> Query:
         """The question with the fields that its further rows share; `first` is the place of its first row."""
         for where, row in rows:
             other = self._query(query.query_id, where, row, columns)
@@ -180,7 +180,7 @@ class TableQuestions(QuestionColumns, Questions):
                     raise DatasetError(f"{where}: {problem}; expected one")
         return grades
 
-    def _twice(
+    def _repeated(
         self, query: Query, first: tuple[str, Entry], second: tuple[str, Entry], *, has_id: bool, has_spans: bool
     ) -> str:
         """Says that two rows have one id, or one text, and what to do in either case that this can be."""

@@ -117,10 +117,10 @@ def _read(reference: object, of_row: str, where: str) -> _Written:
     """A reference as it is written."""
     if isinstance(reference, str):
         reference = {"text": reference}
-    text = _only(reference, TEXT, where) if isinstance(reference, dict) else None
+    text = _one_of(reference, TEXT, where) if isinstance(reference, dict) else None
     if not isinstance(reference, dict) or not isinstance(text, str) or not text.strip():
         raise DatasetError(f"{where}: found the reference {shown_value(reference)}; {EXPECTED}")
-    given = _only(reference, START, where), _only(reference, END, where)
+    given = _one_of(reference, START, where), _one_of(reference, END, where)
     start, end = map(whole_number, given)
     if given != (None, None) and (start is None or end is None):
         problem = f"a reference starts at {shown_value(given[0])} and ends at {shown_value(given[1])}"
@@ -129,7 +129,7 @@ def _read(reference: object, of_row: str, where: str) -> _Written:
     return _Written(source, text, start, end)
 
 
-def _only(reference: Mapping[str, Any], names: tuple[str, str], where: str) -> Any:
+def _one_of(reference: Mapping[str, Any], names: tuple[str, str], where: str) -> Any:
     """The value of the one of two fields that is there."""
     given = [name for name in names if reference.get(name) is not None]
     if len(given) > 1:
