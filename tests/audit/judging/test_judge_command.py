@@ -18,27 +18,9 @@ from ragsweep.models.language.response import grade_in
 from ragsweep_audit.commands.judge import main
 
 
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    """Text files, questions without judgments, and the judgments that a judge would give."""
-    folder = tmp_path_factory.mktemp("corpus")
-    (folder / "texts").mkdir()
-    things = "iron tea milk salt rice oil soap rope lamp clay".split()
-    for number, thing in enumerate(things):
-        other = things[(number + 3) % len(things)]
-        (folder / "texts" / f"{thing}.txt").write_text(f"All about {thing}. {thing} is kept dry. Not {other}.")
-    questions = [{"query": f"How is {thing} kept?", "relevant_docs": []} for thing in things]
-    (folder / "questions.json").write_text(json.dumps(questions))
-    lines = [f"{number} 0 {thing}.txt 1" for number, thing in enumerate(things, start=1)]
-    (folder / "judgments.qrels").write_text("\n".join(lines) + "\n")
-    return folder
-
-
 @pytest.fixture
-def data(corpus):
-    texts, questions = corpus / "texts", corpus / "questions.json"
-    of_data = ["corpus=text", f"corpus.path={texts}", "questions=table", f"questions.path={questions}"]
-    return [*of_data, "questions.unit=document", "retriever=sparse", "retriever.k1=0,1.5", "k=3"]
+def data(settings):
+    return settings(0)
 
 
 @pytest.fixture

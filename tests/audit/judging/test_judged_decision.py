@@ -10,30 +10,7 @@ import pytest
 from ragsweep.core.errors import RagsweepError, TrackingError
 from ragsweep_audit.judging.deciding_by_judgments import verify_alone
 
-THINGS = "iron tea milk salt rice oil soap rope lamp clay".split()
 OWN = ["decision.json", "report.html", "report.md"]
-
-
-@pytest.fixture(scope="module")
-def settings(tmp_path_factory):
-    """Settings of text files and of questions about them, of which so many are judged."""
-    folder = tmp_path_factory.mktemp("corpus")
-    (folder / "texts").mkdir()
-    for number, thing in enumerate(THINGS):
-        other, third = (THINGS[(number + step) % len(THINGS)] for step in (3, 4))
-        parts = f"{other} is kept. " * (number % 4), f"{third} how dry " * (number % 3), "is " * number
-        (folder / "texts" / f"{thing}.txt").write_text(" ".join([f"About {thing}.", *parts]))
-
-    def of_judged(number):
-        judged = {thing: [f"{thing}.txt"] for thing in THINGS[:number]}
-        rows = [{"query": f"How is {thing} kept?", "relevant_docs": judged.get(thing, [])} for thing in THINGS]
-        questions = folder / f"questions_{number}.json"
-        questions.write_text(json.dumps(rows))
-        of_data = ["corpus=text", f"corpus.path={folder}/texts", "questions=table", f"questions.path={questions}"]
-        of_ranking = ["retriever=sparse", "retriever.k1=0,1.5", "k=4"]
-        return [*of_data, "questions.unit=document", *of_ranking]
-
-    return of_judged
 
 
 def judge(application, *arguments, keys="", **places):
