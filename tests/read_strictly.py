@@ -34,6 +34,12 @@ def misses(line: str, *facts: str) -> list[str]:
     return [fact for fact in facts if fact not in line or not line]
 
 
+def expect_refusal(read: Callable[[], object], *facts: str) -> None:
+    """Data are refused in one line that names these facts."""
+    line = refusal(read)
+    assert misses(line, *facts) == [], line
+
+
 def all_misses(refusals: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """The lines, each with the fact that it should name, in which it is missing."""
     return [(line, fact) for line, fact in refusals if misses(line, fact)]

@@ -209,6 +209,7 @@ def test_removed_judgments_of_scifact_are_listed(scifact, store):
         assert_removed_judgments_are_listed(scifact, rankings, share)
 
 
+@pytest.mark.soak
 @pytest.mark.real_data
 def test_company_filings_whose_pages_no_retriever_finds_get_no_alarm(real_data, store):
     folder = real_data / "financebench"

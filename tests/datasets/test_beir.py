@@ -7,7 +7,7 @@ import os
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from read_strictly import all_misses, misses, refusal
+from read_strictly import all_misses, expect_refusal, refusal
 
 from ragsweep.datasets import Dataset, Judgment, PageChunker, beir_dataset
 
@@ -75,8 +75,7 @@ def test_what_else_is_in_a_query_becomes_further_fields_and_a_field_can_be_the_t
     assert (first.query_type, second.fields) == (None, ())
     first, second = load(folder, type="kind").queries
     assert (first.query_type, first.fields, second.query_type) == ("short", (("metadata", '{"n": 1}'),), None)
-    line = refusal(lambda: load(folder, type="sort"))
-    assert misses(line, "queries.jsonl: no judged query has the field 'sort' (type)") == []
+    expect_refusal(lambda: load(folder, type="sort"), "queries.jsonl: no judged query has the field 'sort' (type)")
 
 
 def test_the_split_names_the_qrels(folder):
@@ -160,7 +159,7 @@ def test_a_query_without_text_is_refused_only_if_it_is_judged(folder):
     (folder / "queries.jsonl").write_text(QUERIES + '{"_id": "q3", "text": ""}\n')
     load(folder)
     (folder / "qrels" / "test.tsv").write_text(f"{QRELS}q3\td1\t2\n")
-    assert misses(refusal(lambda: load(folder)), "queries.jsonl, line 3: the field 'text' is blank") == []
+    expect_refusal(lambda: load(folder), "queries.jsonl, line 3: the field 'text' is blank")
 
 
 # Whatever a line holds

@@ -5,7 +5,7 @@ from application import Application, in_this_process, printed_arguments
 from conversions import converted, metrics
 from hypothesis import given
 from hypothesis import strategies as st
-from read_strictly import all_misses, misses, refusal
+from read_strictly import all_misses, expect_refusal, refusal
 
 from ragsweep.datasets import (
     Collection,
@@ -92,7 +92,7 @@ def test_what_a_format_cannot_express_at_all_is_refused_and_nothing_is_left(tmp_
 def test_a_folder_with_something_in_it_is_never_written_to(tmp_path):
     (tmp_path / "mine").write_text("mine")
     for out in (tmp_path, tmp_path / "mine"):
-        assert misses(refusal(lambda out=out: convert(small(), out)), "--out: ", " exists") == []
+        expect_refusal(lambda out=out: convert(small(), out), "--out: ", " exists")
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 

@@ -200,12 +200,13 @@ WORD_PARTS = [  # what stands in a paragraph, and its text
 def test_the_text_of_a_word_document_is_read_once_whatever_is_around_it(tmp_path):
     from docx.oxml import parse_xml
 
-    for inside, text in WORD_PARTS:
-        document = docx.Document()
+    document = docx.Document()
+    for inside, _ in WORD_PARTS:
         document.add_paragraph("Before ")._p.append(parse_xml(f"<w:p {SPACES}>{inside}</w:p>")[0])
-        document.save(tmp_path / "a.docx")
-        [read] = texts(TextCorpus(str(tmp_path / "a.docx"))).values()
-        assert read.replace("\\", "").split() == ["Before", *text.split()], inside
+    document.save(tmp_path / "a.docx")
+    [read] = texts(TextCorpus(str(tmp_path / "a.docx"))).values()
+    lines = [" ".join(part.split()) for part in read.replace("\\", "").split("Before")[1:]]
+    assert lines == [text for _, text in WORD_PARTS]
 
 
 def test_further_endings_are_read_as_plain_text(tmp_path):

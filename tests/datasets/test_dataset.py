@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from read_strictly import all_misses, misses, refusal
+from read_strictly import all_misses, expect_refusal, refusal
 
 from ragsweep.datasets import (
     Chunker,
@@ -142,8 +142,8 @@ class Cutting(Chunker):
 def test_spans_that_are_not_within_the_page_are_refused():
     beyond = [(0, 3), (3, 60)]  # behind the end stands the next page
     for spans in (beyond, [(-2, 3)], [(2, 2)], [(0.0, 3.5)], [(0, 1, 2)], [3], ["ab"], None):
-        line = refusal(lambda spans=spans: chunked(documents=(PAGED,), chunker=Cutting(spans)))
-        assert misses(line, "chunker: ", f"Cutting.split: found {spans[-1]!r}" if spans else "found None") == []
+        wrong = f"Cutting.split: found {spans[-1] if spans else None!r}"
+        expect_refusal(lambda spans=spans: chunked(documents=(PAGED,), chunker=Cutting(spans)), "chunker: ", wrong)
 
 
 @pytest.mark.parametrize("spans", [np.array([[0, 2], [1, 4]]), [*np.array([[0, 2], [1, 4]])]], ids=["array", "rows"])
@@ -192,8 +192,8 @@ def test_a_dataset_without_relevant_units_is_refused(grades, level):
     judgments = tuple(
         Judgment(query.query_id, "a.pdf#1", grade) for query, grade in zip(SMALL.queries, grades, strict=True)
     )
-    line = refusal(lambda: without_relevant(chunked(judgments=judgments), level))
-    assert misses(line, f"no grade above {max(grades)}", f"at least {level} (evaluation.relevance_level)") == []
+    facts = f"no grade above {max(grades)}", f"at least {level} (evaluation.relevance_level)"
+    expect_refusal(lambda: without_relevant(chunked(judgments=judgments), level), *facts)
 
 
 def test_a_scale_that_begins_at_1_is_said_to_have_no_grade_for_what_is_not_relevant(capsys):

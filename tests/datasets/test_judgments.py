@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from read_strictly import misses, refusal, span_questions
+from read_strictly import expect_refusal, span_questions
 
 from ragsweep.datasets import (
     Dataset,
@@ -76,17 +76,15 @@ def test_judgments_are_added_to_a_folder_of_beir(tmp_path, qrels, has_qrels):
 
 
 def test_judgments_of_what_is_not_there_are_refused(own, qrels):
-    line = refusal(replace(own, qrels=qrels("3\tm#1\t1")).load)
-    assert misses(line, "qrels.tsv: mine has no query '3'; it has '1', '2'") == []
-    line = refusal(replace(own, qrels=qrels("1\tm#9\t1")).load)
-    assert misses(line, "qrels.tsv: mine has no page 'm#9'") == []
+    expect_refusal(replace(own, qrels=qrels("3\tm#1\t1")).load, "qrels.tsv: mine has no query '3'; it has '1', '2'")
+    expect_refusal(replace(own, qrels=qrels("1\tm#9\t1")).load, "qrels.tsv: mine has no page 'm#9'")
 
 
 def test_spans_take_no_judgments_of_pages(tmp_path, qrels):
     rows = [{"question": "Who?", "references": [{"content": "Iron."}], "corpus_id": "m"}]
     (tmp_path / "q.json").write_text(json.dumps(rows))
     dataset = OwnDataset("mine", AsIs(TWO), span_questions(str(tmp_path / "q.json")), qrels=qrels("1\tm#1\t1"))
-    assert misses(refusal(dataset.load), "dataset.qrels: mine judges spans of text") == []
+    expect_refusal(dataset.load, "dataset.qrels: mine judges spans of text")
 
 
 # Questions without judgments
@@ -128,8 +126,7 @@ def test_questions_without_judgments_are_ranked_and_measured_once_these_are_adde
     items = Dataset.from_collection(dataset.load(), PageChunker(), may_lack_judgments=True)
     assert [query.text for query in items.queries] == TEXTS
     assert not len(items.qrels.grade)
-    line = refusal(lambda: Dataset.from_collection(dataset.load(), PageChunker()))
-    assert misses(line, "so nothing can be measured; ragsweep judge") == []
+    expect_refusal(lambda: Dataset.from_collection(dataset.load(), PageChunker()), "; ragsweep judge")
     (tmp_path / "qrels.tsv").write_text("".join("\t".join(map(str, judgment)) + "\n" for judgment in GIVEN))
     judged = replace(dataset, qrels=str(tmp_path / "qrels.tsv")).load()
     assert (sorted(judged.judgments), judged.unjudged) == (sorted(GIVEN), "")
@@ -137,11 +134,11 @@ def test_questions_without_judgments_are_ranked_and_measured_once_these_are_adde
 
 def test_a_table_that_may_have_judgments_after_all_is_refused(tmp_path, texts):
     (tmp_path / "gold.csv").write_text("query,gold_ids\nWhat?,iron.txt\n")
-    line = refusal(lambda: Dataset.from_collection(asked_in(tmp_path / "gold.csv", texts).load(), PageChunker()))
-    assert misses(line, "line 2: ", "'gold_ids'", "questions.relevant=COLUMN") == []
+    gold = asked_in(tmp_path / "gold.csv", texts).load()
+    facts = "line 2: ", "'gold_ids'", "questions.relevant=COLUMN"
+    expect_refusal(lambda: Dataset.from_collection(gold, PageChunker()), *facts)
     (tmp_path / "some.jsonl").write_text('{"query": "a"}\n{"query": "b", "relevant_docs": ["iron.txt"]}\n')
-    line = refusal(asked_in(tmp_path / "some.jsonl", texts).load)
-    assert misses(line, "line 1: the field 'relevant_docs' is missing") == []
+    expect_refusal(asked_in(tmp_path / "some.jsonl", texts).load, "line 1: the field 'relevant_docs' is missing")
 
 
 @pytest.fixture(params=["no qrels", "", "query-id\tcorpus-id\tscore\n", "\n\n"])
@@ -160,7 +157,6 @@ def test_a_folder_of_beir_without_qrels_has_all_its_queries(beir):
     dataset = beir_dataset(name="beir", path=str(beir))
     collection = dataset.load()
     assert [query.query_id for query in collection.queries] == ["q0", "q1"]
-    line = refusal(lambda: Dataset.from_collection(collection, PageChunker()))
-    assert misses(line, "qrels/test.tsv", "so nothing can be measured; ragsweep judge") == []
+    expect_refusal(lambda: Dataset.from_collection(collection, PageChunker()), "qrels/test.tsv", "; ragsweep judge")
     (beir / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\tc0\t1\n")
     assert dataset.load().judgments == (Judgment("q1", "c0", 1),)

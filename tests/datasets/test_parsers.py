@@ -9,7 +9,7 @@ from pathlib import Path
 import docx
 import pytest
 from application import PROJECT
-from read_strictly import misses, refusal
+from read_strictly import expect_refusal
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Document, PdfDocuments, pdf_dataset
@@ -122,8 +122,7 @@ def test_what_pdfium_cannot_open_has_no_headings_and_no_labels(tmp_path, write_p
     corpus = PdfDocuments(str(path), parser="pypdf")
     [document] = corpus.with_headings(corpus.read())
     assert (document.text, document.headings) == ("One tablet a day.", ())
-    line = refusal(lambda: pages("pypdf", path, page_numbers="label"))
-    assert misses(line, "by pdfium, which reads the labels") == []
+    expect_refusal(lambda: pages("pypdf", path, page_numbers="label"), "by pdfium, which reads the labels")
 
 
 def test_headings_of_pages_that_another_parser_lacks_are_left_out():
@@ -136,10 +135,10 @@ def test_headings_of_pages_that_another_parser_lacks_are_left_out():
 def test_a_parser_that_fails_names_itself_and_the_file(tmp_path, write_pdf):
     for content in ("no PDF at all", "<html>no PDF"):
         (tmp_path / "broken.pdf").write_text(content)
-        line = refusal(lambda: pages("pypdf", tmp_path / "broken.pdf"))
-        assert misses(line, "broken.pdf: ", "by pypdf", f"begins with '{content[:6]}") == []
+        facts = "broken.pdf: ", "by pypdf", f"begins with '{content[:6]}"
+        expect_refusal(lambda: pages("pypdf", tmp_path / "broken.pdf"), *facts)
     locked = write_pdf(tmp_path / "locked.pdf", "secret", password="x")
-    assert misses(refusal(lambda: pages("pypdf", locked)), "locked.pdf: ", "by pypdf (it is encrypted") == []
+    expect_refusal(lambda: pages("pypdf", locked), "locked.pdf: ", "by pypdf (it is encrypted")
 
 
 @pytest.fixture
@@ -155,7 +154,7 @@ def damaged(tmp_path, write_pdf):
 
 @pytest.mark.extra("parsers")
 def test_a_parser_that_loses_a_page_is_refused_instead_of_counting_on(damaged):
-    assert misses(refusal(lambda: pages("pypdf", damaged)), "damaged.pdf: ", "it finds 2 pages, PDFium 3") == []
+    expect_refusal(lambda: pages("pypdf", damaged), "damaged.pdf: ", "it finds 2 pages, PDFium 3")
 
 
 def test_a_parser_that_is_not_installed_says_what_to_install(monkeypatch):

@@ -9,7 +9,7 @@ from pathlib import Path
 import hydra.utils  # noqa: F401 - loaded before `unprivileged`, who may not read the folder of Python itself
 import pytest
 from font_pdfs import without_font
-from read_strictly import all_misses, misses, refusal
+from read_strictly import all_misses, expect_refusal, misses, refusal
 
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets import Dataset, PageChunker, PdfDocuments, pdf_dataset
@@ -225,8 +225,8 @@ def test_every_passage_has_its_own_id_where_labels_repeat(dataset):
 @pytest.mark.parametrize("key", ["1", "a.pdf#1"])
 def test_a_label_that_several_pages_have_is_refused(dataset, key):
     restarts = [(0, "ARABIC", 1), (1, "ARABIC", 1)]
-    line = refusal(lambda: dataset({"a.pdf": ["x", "y"]}, [key], labels=restarts, page_numbers="label"))
-    assert misses(line, "entry 1: 2 pages of that document have the page number in 'a.pdf#1'") == []
+    settings = {"labels": restarts, "page_numbers": "label"}
+    expect_refusal(lambda: dataset({"a.pdf": ["x", "y"]}, [key], **settings), "entry 1: 2 pages ", "'a.pdf#1'")
 
 
 # Pages without text
@@ -304,7 +304,7 @@ def open_folder(folder):
 def test_what_may_not_be_read_is_named(open_folder, name, place, request):
     (open_folder.parent / name).chmod(0)
     request.getfixturevalue("unprivileged")
-    assert misses(refusal(lambda: load(open_folder)), place, "(Permission denied)") == []
+    expect_refusal(lambda: load(open_folder), place, "(Permission denied)")
 
 
 def test_what_is_no_file_is_refused_and_not_waited_for(folder):
@@ -340,16 +340,16 @@ def test_a_link_does_not_add_a_document_twice(folder):
 @pytest.mark.parametrize(("name", "shown"), [(b"caf\xe9.pdf", "caf\\udce9.pdf"), (b"a\nb.pdf", "a\\nb.pdf")])
 def test_a_file_name_that_cannot_be_written_is_refused(folder, name, shown):
     shutil.copy(folder / "a.pdf", os.fsencode(folder) + b"/" + name)
-    assert misses(refusal(lambda: load(folder)), f"pdf: the file name '{shown}'", "rename the file") == []
+    expect_refusal(lambda: load(folder), f"pdf: the file name '{shown}'", "rename the file")
 
 
 def test_files_that_cannot_be_read_are_left_out_by_the_setting_that_the_refusal_shows(folder):
     (folder / "more" / "not a pdf.pdf").write_text("Dear reader")
-    assert misses(refusal(lambda: load(folder)), "'dataset.skip=[\"more/not a pdf.pdf\"]'") == []
+    expect_refusal(lambda: load(folder), "'dataset.skip=[\"more/not a pdf.pdf\"]'")
     (folder / "worse.pdf").write_text("Dear reader")
     both = "'dataset.skip=[\"more/not a pdf.pdf\",worse.pdf]'"
-    assert misses(refusal(lambda: load(folder)), "1 more cannot be read", both) == []
-    assert misses(refusal(lambda: load(folder, skip=["more/not a pdf.pdf"])), both) == []
+    expect_refusal(lambda: load(folder), "1 more cannot be read", both)
+    expect_refusal(lambda: load(folder, skip=["more/not a pdf.pdf"]), both)
     collection = load(folder, skip=["more/not a pdf.pdf", "worse.pdf"])
     assert sources(collection) == ["a.pdf", "more/b.pdf"]
     assert collection.skipped == ("more/not a pdf.pdf", "worse.pdf")
@@ -363,8 +363,8 @@ def test_skipped_files_do_not_change_the_dataset(folder):
 
 def test_skip_is_a_list_of_files_that_exist_and_are_not_all(folder):
     unknown, every = ({"skip": skip} for skip in (["more/c.pdf"], ["a.pdf", "more/b.pdf"]))
-    assert misses(refusal(lambda: load(folder, **unknown)), "dataset.skip: ", "did you mean 'more/b.pdf'") == []
-    assert misses(refusal(lambda: load(folder, **every)), "dataset.skip: ", "expected to keep at least one") == []
+    expect_refusal(lambda: load(folder, **unknown), "dataset.skip: ", "did you mean 'more/b.pdf'")
+    expect_refusal(lambda: load(folder, **every), "dataset.skip: ", "expected to keep at least one")
     for skip in ("a.pdf", [1]):
         with pytest.raises(ConfigError, match=r"dataset\.skip: found .*, expected a list of file names"):
             load(folder, skip=skip)

@@ -12,7 +12,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
-from read_strictly import all_misses, misses, read_strictly, refusal, span_questions
+from read_strictly import all_misses, expect_refusal, misses, read_strictly, refusal, span_questions
 
 from ragsweep.datasets import Document, Reference, TableCorpus, TableQuestions
 from ragsweep.datasets.readers.fields import EXPECTED, structured
@@ -193,7 +193,7 @@ def test_a_document_is_found_by_its_own_name_before_a_whole_number(tmp_path):
 @pytest.mark.parametrize("name", ["relevance_score", "is_correct", "Gold Score", "rating", "judgement", "is_rel"])
 def test_a_column_that_looks_like_a_grade_is_refused_until_it_is_named(tmp_path, name):
     text = f"query,relevant_docs,{name}\nq,2,0\n"
-    assert misses(refusal(lambda: read(tmp_path, text)), f"'{name}' could be a grade") == []
+    expect_refusal(lambda: read(tmp_path, text), f"'{name}' could be a grade")
     assert [judgment.grade for judgment in read(tmp_path, text, fields=[name]).judgments] == [1]
     assert [judgment.grade for judgment in read(tmp_path, text, grade=name).judgments] == [0]
 
@@ -277,7 +277,7 @@ def test_a_grade_that_only_other_rows_have_is_null(tmp_path):
 
 def test_a_document_may_be_called_nan(tmp_path):
     text = f"{HEAD}what,nan\n"
-    assert misses(refusal(lambda: judged(tmp_path, text)), "page 'nan' is not in the documents") == []
+    expect_refusal(lambda: judged(tmp_path, text), "page 'nan' is not in the documents")
     named = Document.from_pages("nan", [("1", "nan", "x")])
     assert judged(tmp_path, text, (named,), unit="document") == [("1", "nan", 1)]
 
@@ -285,8 +285,8 @@ def test_a_document_may_be_called_nan(tmp_path):
 def test_a_document_named_by_a_column_is_never_a_page(tmp_path):
     named = {"query": "question", "document": "doc", "grade": "none"}
     three, book = "question,doc\nwhat,3\n", "question,doc\nwhat,book.pdf\n"
-    assert misses(refusal(lambda: judged(tmp_path, three, **named)), "document '3'", "(there are 'book.pdf')") == []
-    assert misses(refusal(lambda: judged(tmp_path, book, **named)), "(book.pdf has pages 1 to 6)") == []
+    expect_refusal(lambda: judged(tmp_path, three, **named), "document '3'", "(there are 'book.pdf')")
+    expect_refusal(lambda: judged(tmp_path, book, **named), "(book.pdf has pages 1 to 6)")
     numbered = tuple(Document.from_pages(name, [("1", f"{name}#1", "text")]) for name in "123")
     assert judged(tmp_path, three, numbered, **named) == [("1", "3#1", 1)]
     assert judged(tmp_path, three, numbered, unit="document", **named) == [("1", "3", 1)]
@@ -305,8 +305,7 @@ def test_the_name_of_a_document_may_end_in_a_number_sign(tmp_path, value):
 )
 def test_without_documents_an_id_that_could_be_several_is_refused(tmp_path, key, is_refused):
     if is_refused:
-        line = refusal(lambda: judged(tmp_path, f'{HEAD}what,"{key}"\n', ()))
-        assert misses(line, "expected semicolons between ids") == []
+        expect_refusal(lambda: judged(tmp_path, f'{HEAD}what,"{key}"\n', ()), "expected semicolons between ids")
         key = json.dumps([key]).replace('"', '""')
     assert len(judged(tmp_path, f'{HEAD}what,"{key}"\n', ())) == 1 + (";" in key)
 

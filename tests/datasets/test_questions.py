@@ -9,7 +9,7 @@ import pytest
 from application import PROJECT
 from hypothesis import given
 from hypothesis import strategies as st
-from read_strictly import all_misses, misses, read_strictly, refusal, span_questions
+from read_strictly import all_misses, expect_refusal, read_strictly, refusal, span_questions
 
 from ragsweep.datasets import (
     BeirQuestions,
@@ -68,8 +68,7 @@ def test_further_fields_are_kept_as_texts_and_any_can_be_the_type(tmp_path):
 def test_ids_are_taken_from_a_column_and_differ(tmp_path):
     row = ROW | {"key": 3}
     assert asked_in(tmp_path, row, id="key").queries[0].query_id == "3"
-    line = refusal(lambda: asked_in(tmp_path, row, row | {"query": "r"}, id="key"))
-    assert misses(line, "the id '3' is that of ", "entry 1") == []
+    expect_refusal(lambda: asked_in(tmp_path, row, row | {"query": "r"}, id="key"), "the id '3' is that of ", "entry 1")
 
 
 def references(*places, question="q", corpus="n", extra=""):
@@ -130,8 +129,7 @@ def test_a_question_of_a_table_can_be_one_that_the_documents_do_not_answer(tmp_p
     assert [(query.text, query.answerable) for query in asked.queries] == [("How tall?", True), ("How old?", False)]
     assert asked.judgments == (Judgment("1", "m#1", 1),)
     rows[1]["relevant_docs"] = "m#1"
-    line = refusal(lambda: asked_in(tmp_path, *rows, name=name))
-    assert misses(line, "answerable is false, but there is something relevant") == []
+    expect_refusal(lambda: asked_in(tmp_path, *rows, name=name), "answerable is false, but there is something relevant")
 
 
 DISAGREEING = [

@@ -435,7 +435,7 @@ def test_odd_qrels_are_read_or_refused_in_one_line(tmp_path, qrels):
 
 def test_a_relevance_level_above_every_grade_is_refused(dataset, application):
     arguments = [*dataset, "retriever=sparse", "k=1,2", "evaluation.relevance_level=2"]
-    assert_refused(application.run("-m", *arguments), application, "(evaluation.relevance_level)")
+    assert_refused(application.script_here("run", "-m", *arguments), application, "(evaluation.relevance_level)")
 
 
 def test_a_file_that_cannot_be_read_is_left_out_by_the_setting_that_the_refusal_shows(tmp_path, application):
@@ -449,7 +449,7 @@ def test_a_file_that_cannot_be_read_is_left_out_by_the_setting_that_the_refusal_
     refused = application.script_here("run", *given)
     assert_refused(refused, application, "b c.pdf: cannot be read as a PDF (it begins with 'Dear rea'")
     assert "'dataset.skip=[\"b c.pdf\"]'" in refused.stderr
-    process = application.run(*given, 'dataset.skip=["b c.pdf"]')
+    process = application.script_here("run", *given, 'dataset.skip=["b c.pdf"]')
     assert process.returncode == 0, process.stderr
     assert "dataset.skip: 1 (b c.pdf)" in process.stderr
     assert "scoring 0: 1 (Who?)" in process.stderr  # nothing is relevant for it

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from conversions import METRICS
-from read_strictly import misses, refusal, span_questions
+from read_strictly import expect_refusal, refusal, span_questions
 
 from ragsweep.datasets import Collection, Document, OwnDataset, PageChunker, Query, TableQuestions, beir_dataset
 from ragsweep.datasets.model.grouping import grouped
@@ -44,7 +44,7 @@ def beir(tmp_path):
 
 @pytest.mark.parametrize(("dataset", "left", "out"), [(table, 1, 3), (spans, 1, 1), (beir, 1, 2)])
 def test_questions_of_each_format_can_be_left_out(tmp_path, dataset, left, out):
-    assert misses(refusal(dataset(tmp_path).load), "dataset.on_error=skip leaves ") == []
+    expect_refusal(dataset(tmp_path).load, "dataset.on_error=skip leaves ")
     collection = replace(dataset(tmp_path), on_error="skip").load()
     assert (len(collection.queries), collection.left_out.number) == (left, out)
     assert {judgment.query_id for judgment in collection.judgments} <= {query.query_id for query in collection.queries}
@@ -56,7 +56,7 @@ def test_questions_of_each_format_can_be_left_out(tmp_path, dataset, left, out):
 def test_questions_of_pages_that_no_document_has_can_be_kept_at_their_places(tmp_path):
     text = "query,relevant_docs\nwho,9;n.txt#1\niron,1\nwhy,2;7\n"
     dataset = OwnDataset("own", CORPUS, TableQuestions(written(tmp_path, "q.csv", text)))
-    assert misses(refusal(dataset.load), "on_error=skip leaves them out", "dataset.on_error=keep counts") == []
+    expect_refusal(dataset.load, "on_error=skip leaves them out", "dataset.on_error=keep counts")
     kept = replace(dataset, on_error="keep").load()
     assert [query.text for query in kept.queries] == ["who", "iron", "why"]
     judged = {(judgment.query_id, judgment.unit) for judgment in kept.judgments}
@@ -81,8 +81,7 @@ def test_a_faulty_question_that_is_not_selected_refuses_nothing(tmp_path, datase
     assert [query.query_id for query in collection.queries] == ["1"]
     assert not collection.left_out.faulty
     assert "2" in collection.left_out.unselected
-    line = refusal(replace(dataset(tmp_path), ids=("1", "2")).load)
-    assert misses(line, "dataset.on_error=skip leaves it out") == []
+    expect_refusal(replace(dataset(tmp_path), ids=("1", "2")).load, "dataset.on_error=skip leaves it out")
 
 
 # Where it is said
@@ -152,8 +151,8 @@ def test_near_copies_are_found_by_the_rule_of_the_audit():
 
 
 def test_a_field_that_no_question_has_is_refused_with_those_that_there_are():
-    line = refusal(lambda: grouped(collection_of(*FIELDS), "pages"))
-    assert misses(line, "dataset.group: no question of mine has 'pages'", "'query_id', 'page'") == []
+    facts = "dataset.group: no question of mine has 'pages'", "'query_id', 'page'"
+    expect_refusal(lambda: grouped(collection_of(*FIELDS), "pages"), *facts)
 
 
 def test_a_field_that_groups_nothing_is_pointed_out(capsys):

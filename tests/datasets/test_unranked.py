@@ -6,7 +6,7 @@ import pytest
 import pytrec_eval
 from arguments import ARGUMENTS, COUNTERS, QRELS, written
 from letters import LetterEncoder
-from read_strictly import misses, refusal
+from read_strictly import expect_refusal
 
 import ragsweep
 from ragsweep.core.timing import UNTIMED
@@ -169,7 +169,7 @@ def test_queries_may_exclude_documents(tmp_path, excluded, left):
 def test_an_exclusion_that_is_no_id_is_a_fault(tmp_path):
     queries = [{"_id": "q", "text": "vote", "excluded_ids": [{"id": 1}]}, {"_id": "r", "text": "cars"}]
     folder = written(tmp_path, queries=queries, qrels={"q": "vote", "r": "c2"})
-    assert misses(refusal(beir_dataset("b", str(folder)).load), "'excluded_ids'", "expected a list of ids") == []
+    expect_refusal(beir_dataset("b", str(folder)).load, "'excluded_ids'", "expected a list of ids")
     assert len(beir_dataset("b", str(folder), on_error="skip").load().queries) == 1
 
 
@@ -201,8 +201,7 @@ def test_the_catalogue_leaves_it_out_of_the_benchmarks_of_beir(tmp_path):
         assert [len(selected.queries), {*selected.left_out.unselected}] == [3, {"d", "x"}]
         skipped = IrDatasetsDataset("small", name, on_error="skip").load()
         assert [len(skipped.queries), {fault.name for fault in skipped.left_out.faulty}] == [3, {"d", "x"}]
-        line = refusal(IrDatasetsDataset("small", name).load)
-        assert misses(line, "2 of 5 questions cannot be used", "dataset.on_error=skip") == []
+        expect_refusal(IrDatasetsDataset("small", name).load, "2 of 5 questions ", "dataset.on_error=skip")
 
 
 @pytest.mark.parametrize("rule", ["same_id", None])
