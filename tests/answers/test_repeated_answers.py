@@ -15,6 +15,7 @@ from small import CASES, case_arguments
 pytestmark = pytest.mark.extra("openai")
 REPEATS = 3
 VARIED = ["language_model.temperature=0.7", f"repeats={REPEATS}"]
+MS = "latency/mean_ms"
 
 
 class Server(EndpointServer):
@@ -77,11 +78,10 @@ def results(application, run):
     return folder, json.loads((folder / "evaluation.json").read_text())
 
 
-def test_each_repeat_asks_with_a_seed_of_its_own_and_all_are_recorded(ask, server):
+def test_each_repeat_asks_with_a_seed_of_its_own_and_all_are_recorded_and_reproduced(ask, server, cases):
     out, err = ended(ask(*VARIED))
     assert Counter(request["seed"] for request in server.requests) == dict.fromkeys(range(REPEATS), len(CASES))
-    *_, asked = err.splitlines()
-    assert f"model: {REPEATS * len(CASES)} requests to {server.url}, " in asked
+    assert f"model: {REPEATS * len(CASES)} requests to {server.url}, " in err.splitlines()[-1]
     [run] = ask.application.runs()
     folder, facts = results(ask.application, run)
     by_repeat, per_query = pd.read_csv(folder / "by_repeat.csv"), pd.read_csv(folder / "per_query.csv")
@@ -89,12 +89,17 @@ def test_each_repeat_asks_with_a_seed_of_its_own_and_all_are_recorded(ask, serve
     assert len({*by_repeat["accuracy"]}) > 1
     assert run.data.metrics["accuracy"] == pytest.approx(by_repeat["accuracy"].mean())
     letters = [Counter(text.split(" | ")) for text in per_query["answer"]]
-    right = [some[correct] / some.total() for some, correct in zip(letters, per_query["correct"], strict=True)]
+    right = [counts[correct] / counts.total() for counts, correct in zip(letters, per_query["correct"], strict=True)]
     assert per_query["accuracy"].tolist() == pytest.approx(right)
     assert f"{REPEATS} repeats of {len(CASES)} questions tell as much as 1 of" in out
-    assert {*(path.name for path in folder.glob("*answers.jsonl"))} == {
-        *("answers.jsonl", "repeat_2_answers.jsonl", "repeat_3_answers.jsonl")
-    }
+    names = {path.name for path in folder.glob("*answers.jsonl")}
+    assert names == {"answers.jsonl", "repeat_2_answers.jsonl", "repeat_3_answers.jsonl"}
+    steps = ask.application.client().get_metric_history(run.info.run_id, "by_repeat/accuracy")
+    assert [point.step for point in steps] == [1, 2, 3]
+    places = ["language_model.model=model", f"language_model.base_url={server.url}", *cases[2:]]
+    again = ask.application.script("reproduce", run.info.run_id, "--stored", *places, OPENAI_API_KEY="sk-test")
+    assert "identical" in again.stdout, again.stdout + again.stderr
+    assert len(server.requests) == REPEATS * len(CASES)
 
 
 def test_the_first_repeat_is_what_is_asked_without_repeats_and_nothing_is_asked_twice(ask, server):
@@ -109,13 +114,18 @@ def test_the_first_repeat_is_what_is_asked_without_repeats_and_nothing_is_asked_
     assert (once["varies"], several["varies"], several["repeats"]) == (True, True, REPEATS)
 
 
-def test_what_does_not_vary_is_measured_once_and_says_so(ask, server):
+def test_what_does_not_vary_is_measured_once_and_keeps_its_time_and_the_endpoint_as_its_machine(ask, server):
     _, err = ended(ask("repeats=5"))
-    assert len(server.requests) == len(CASES)
     assert "repeats=5" in err
-    [run] = ask.application.runs()
-    assert "repeats" not in run.data.params
-    assert not results(ask.application, run)[1]["varies"]
+    ended(ask("tracking.experiment=again"))
+    assert len(server.requests) == len(CASES)
+    runs = ask.application.runs()
+    for run in runs:
+        facts = results(ask.application, run)[1]
+        assert "repeats" not in run.data.params
+        assert not facts["varies"]
+        assert facts["measures"][MS]["machines"] == ["the endpoint 127.0.0.1"]
+    assert len({run.data.metrics[MS] for run in runs}) == 1
 
 
 def test_an_endpoint_without_a_seed_is_asked_again_for_each_repeat(ask, server):
@@ -133,17 +143,6 @@ def test_a_killed_run_asks_for_nothing_that_was_kept_when_it_starts_again(ask, s
     ended(ask(*VARIED, "language_model.concurrency=2"))
     assert len(server.counts()) == REPEATS * len(CASES)
     assert sum(server.counts().values()) <= REPEATS * len(CASES) + 2  # what was on its way is asked again
-
-
-def test_all_repeats_are_reproduced(ask, server, cases):
-    ended(ask(*VARIED))
-    [run] = ask.application.runs()
-    places = ["language_model.model=model", f"language_model.base_url={server.url}", *cases[2:]]
-    again = ask.application.script("reproduce", run.info.run_id, "--stored", *places, OPENAI_API_KEY="sk-test")
-    assert "identical" in again.stdout, again.stdout + again.stderr
-    assert len(server.requests) == REPEATS * len(CASES)
-    steps = ask.application.client().get_metric_history(run.info.run_id, "by_repeat/accuracy")
-    assert [point.step for point in steps] == [1, 2, 3]
 
 
 def test_a_sweep_says_where_the_variance_lies_and_what_was_asked_once(ask):
