@@ -44,14 +44,16 @@ def evaluation(correct, *, controls=None, confusions=None, is_calibrated=True, *
     """Answers to questions with four options, of which A is correct; wrong answers choose B."""
     n, controls, chance = len(correct), controls or {}, np.full(len(correct), 0.25)
     values = {"chosen": np.where(correct == 1, 0, 1), "expected": np.zeros(n, int)}
-    values |= dict.fromkeys(("found", "confidence", "safety/hallucination", "tokens/in", "tokens/out", "time_ms"), NAN)
+    values |= dict.fromkeys(
+        ("has_relevant", "confidence", "safety/hallucination", "tokens/in", "tokens/out", "time_ms"), NAN
+    )
     values |= dict.fromkeys(("reasoning/coherence", *PITFALLS), NAN)
     values |= {"safety/dangerous": np.zeros(n), "specialty": None, "difficulty": None, "group": ""} | columns
     values |= {f"control/{name}": control for name, control in controls.items()}
     cases = pd.DataFrame({"case": [CASE] * n, "answer": [Answer("A")] * n, "correct": correct, "right": correct})
     cases = cases.assign(chance=chance, **values)
     first, guess = counted_otherwise(*(cases[name].to_numpy() for name in ("expected", "chosen", "chance")))
-    facts = (cases[name].to_numpy() for name in ("chosen", "found", "safety/hallucination", "confidence"))
+    facts = (cases[name].to_numpy() for name in ("chosen", "has_relevant", "safety/hallucination", "confidence"))
     cases["error"] = error_categories(correct, *facts, chance=chance, low=0.3)
     cases = cases.assign(**{"no_answer/accuracy_as_first": first, "no_answer/accuracy_as_chance": guess})
     drawn = {"bins": 10, "resamples": 400, "seed": 0}

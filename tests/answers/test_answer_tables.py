@@ -45,7 +45,7 @@ def test_evidence_was_found_if_a_relevant_unit_is_among_the_passages_that_were_g
     ranked = as_units([(wrong, wrong, page) for wrong, page in zip(other, RELEVANT, strict=True)], dataset)
     quality = evidence_quality(ranked, ranked[:, :2], dataset, 2, collapse="before_cutoff", relevance_level=1)
     assert quality.at(PRECISION, 2) == 1 / 2  # of the two first distinct pages
-    assert quality.found.tolist() == [0] * 8  # the answerer got the same wrong page twice
+    assert quality.with_relevant.tolist() == [0] * 8  # the answerer got the same wrong page twice
     assert quality.retrieved.tolist() == [2] * 8
 
 

@@ -14,9 +14,9 @@ from ragsweep_answers.measuring.proxies.confusions import CONFUSION_KINDS, Pair,
 NAN = np.nan
 OUTCOMES = [  # what differs from a wrong and sure answer to four options whose evidence was right, and its kind
     ({"correct": 1.0}, ""),
-    ({"correct": 1.0, "found": 0.0, "confidence": 0.1}, ""),
-    ({"chosen": -1, "found": 0.0, "confidence": NAN}, "no answer"),
-    ({"found": 0.0, "hallucinated": 1.0, "confidence": 0.1}, "retrieval failure"),
+    ({"correct": 1.0, "has_relevant": 0.0, "confidence": 0.1}, ""),
+    ({"chosen": -1, "has_relevant": 0.0, "confidence": NAN}, "no answer"),
+    ({"has_relevant": 0.0, "hallucinated": 1.0, "confidence": 0.1}, "retrieval failure"),
     ({"hallucinated": 1.0, "confidence": 0.1}, "hallucination"),
     ({"confidence": 0.49}, "low confidence"),
     ({"confidence": 0.5}, "reasoning failure"),
@@ -24,14 +24,14 @@ OUTCOMES = [  # what differs from a wrong and sure answer to four options whose 
     ({"confidence": 0.55, "options": 2}, "low confidence"),  # hardly more than a guess
     ({"confidence": 0.42, "options": 10}, "reasoning failure"),  # far more than a guess
     ({"hallucinated": NAN, "confidence": NAN}, "reasoning failure"),
-    ({"found": NAN}, "retrieval or reasoning failure"),
-    ({"found": NAN, "hallucinated": 1.0}, "hallucination"),
-    ({"found": NAN, "confidence": 0.2}, "low confidence"),
+    ({"has_relevant": NAN}, "retrieval or reasoning failure"),
+    ({"has_relevant": NAN, "hallucinated": 1.0}, "hallucination"),
+    ({"has_relevant": NAN, "confidence": 0.2}, "low confidence"),
 ]
 
 
 def test_the_first_category_that_applies_is_the_category():
-    usual = {"correct": 0.0, "chosen": 1, "found": 1.0, "hallucinated": 0.0, "confidence": 0.9}
+    usual = {"correct": 0.0, "chosen": 1, "has_relevant": 1.0, "hallucinated": 0.0, "confidence": 0.9}
     for changed, expected in OUTCOMES:
         *columns, low, options = (usual | {"low": 1 / 3, "options": 4} | changed).values()
         arrays = [np.array([value]) for value in columns]

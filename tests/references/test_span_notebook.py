@@ -114,16 +114,25 @@ def settings(files):
 
 def measured_run(application, name, *arguments, **environment):
     """The files of a run in an experiment of its own."""
-    succeeded(application.run(*arguments, f"tracking.experiment={name}", **environment))
+    succeeded(application.script_here("run", *arguments, f"tracking.experiment={name}", **environment))
     [*_, run] = application.runs()
     return application.artifacts(run)
 
 
 @pytest.fixture(scope="module")
-def called(shared_application, settings, files):
-    """The run of the collection behind a function of the user's."""
-    call = ["retriever=callable", "retriever.call=mine:search"]
-    return measured_run(shared_application, "called", *settings, *call, PYTHONPATH=str(files))
+def sweep(shared_application, settings, files):
+    """A sweep over the cutoffs of the collection behind a function of the user's."""
+    of_all = [setting for setting in settings if not setting.startswith("k=")]
+    called = ["retriever=callable", "retriever.call=mine:search", f"k={','.join(map(str, CUTOFFS))}"]
+    succeeded(shared_application.run("-m", *of_all, *called, PYTHONPATH=str(files)))
+    return shared_application
+
+
+@pytest.fixture(scope="module")
+def called(sweep):
+    """The files of its run at k."""
+    [run] = [run for run in sweep.children() if run.data.params["k"] == str(K)]
+    return sweep.artifacts(run)
 
 
 def words(text):
@@ -199,13 +208,9 @@ def test_what_returns_nothing_scores_0_on_each_level(called):
     assert row[[*names]].eq(0).all()
 
 
-def test_the_report_has_each_level_at_every_k_side_by_side(shared_application, settings, files, hits):
-    settings = [setting for setting in settings if not setting.startswith("k=")]
-    called = ["retriever=callable", "retriever.call=mine:search", f"k={','.join(map(str, CUTOFFS))}"]
-    swept = [*settings, *called, "tracking.experiment=side-by-side"]
-    succeeded(shared_application.run("-m", *swept, PYTHONPATH=str(files)))
-    parent = shared_application.parents()[-1]
-    page = (shared_application.artifacts(parent) / "report.md").read_text().partition("## Metrics at each k")[2]
+def test_the_report_has_each_level_at_every_k_side_by_side(sweep, hits):
+    [parent] = sweep.parents()
+    page = (sweep.artifacts(parent) / "report.md").read_text().partition("## Metrics at each k")[2]
     lines = page.partition("\n## ")[0].splitlines()
     head, _, *rows = [[*map(str.strip, line.strip("|").split("|"))] for line in lines if line.startswith("|")]
     assert head == ["metric", *(f"k = {k}" for k in CUTOFFS)]
