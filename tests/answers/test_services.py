@@ -70,7 +70,7 @@ def test_a_missing_key_is_named_before_any_work(monkeypatch, tmp_path, group, ov
         experiment.check_keys()
 
 
-def test_a_run_without_a_key_is_not_begun(application):
+def test_a_run_without_a_key_is_not_earlier_run(application):
     found = application.run("query=hyde", "language_model=openai", "language_model.model=m", OPENAI_API_KEY="")
     assert found.returncode
     assert found.stderr.count("OPENAI_API_KEY is not set") == 1
