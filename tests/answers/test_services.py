@@ -107,7 +107,7 @@ def test_what_a_model_thinks_is_not_searched_for(measure, query, ndcg):
 
 
 def test_an_endpoint_of_azure_is_reached_by_settings(monkeypatch, tmp_path):
-    """As docs/machines.md says it; what changes no response counts in no digest."""
+    """As docs/strategies.md says it; what changes no response counts in no digest."""
     monkeypatch.setenv("AZURE_KEY", "0123456789abcdef")
     register_resolvers()
     with EndpointServer(lambda prompt, times: completion(FIELDS % "0.7")) as server:
