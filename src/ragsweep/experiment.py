@@ -144,9 +144,10 @@ class Experiment:
         if config.get("returns") is not None and "returns" not in walk.nodes:
             raise ConfigError("returns: this task reads the passages that are found; choose returns=passage")
         expect_kind(task, Task, "task")
-        measures, some = task.measures, task.optional_metrics
-        check_names(config, *([metric.name for metric in measured] for measured in (task.metrics, [*some, *measures])))
-        check_decision(decision, [*task.metrics, *some], measures, task.cutoff, config.get("budget"))
+        optional, measures = task.optional_metrics, task.measures
+        further = [metric.name for metric in (*optional, *measures)]
+        check_names(config, [metric.name for metric in task.metrics], further)
+        check_decision(decision, [*task.metrics, *optional], measures, task.cutoff, config.get("budget"))
         settings, parts = walk.settings, walk.parts
         check_limits(settings, parts)
         paths = varying(parts)
