@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ragsweep.core.arrays import Indices, Scores
 from ragsweep.core.digest import digest_texts, version
@@ -78,7 +79,8 @@ def classifier_of(features: Features, types: Indices, c: float) -> Callable[[Fea
 
     if len(np.unique(types)) == 1:
         return lambda queries: np.ones((queries.shape[0], 1))
-    model = LogisticRegression(C=c, max_iter=1000).fit(features.astype(np.float64), types)
+    with threadpool_limits(1):  # several threads take ten times as long, as they wait for each other
+        model = LogisticRegression(C=c, max_iter=1000).fit(features.astype(np.float64), types)
     return lambda queries: model.predict_proba(queries.astype(np.float64))
 
 
