@@ -100,7 +100,7 @@ def test_a_command_names_options_and_settings_that_there_are(arguments, loader):
         assert own_names or key in node or OmegaConf.is_missing(node, key), setting
 
 
-def test_the_documents_can_be_read_in_an_afternoon():
+def test_the_documents_have_at_most_16_pages_and_25_000_words():
     pages = [*PAGES.values(), *((PROJECT / name).read_text() for name in ("README.md", "CONTRIBUTING.md"))]
     assert sum(len(page.split()) for page in pages) <= MOST_WORDS
     assert len(PAGES) <= MOST_PAGES
