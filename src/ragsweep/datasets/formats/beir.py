@@ -85,9 +85,9 @@ class BeirQuestions(Questions):
         return replace(collection, faults=faults, left_out=unranked, unjudged=unjudged)
 
     def _queries(self, path: Path, judged: Set[str], faults: Faults, excluded: list[Unranked]) -> Iterator[Query]:
-        """The judged queries that can be used; in `faults` why others cannot, and in `excluded` what they exclude.
+        """The judged queries that can be used. Adds to `faults` why others cannot, and to `excluded` what they exclude.
 
-        Where nothing is judged, all queries.
+        Without judgments, all queries.
         """
         has_type = self.type is None
         lines: dict[str, str] = {}

@@ -29,7 +29,7 @@ LONGEST_PART = 50  # characters of a word before or after its hyphen
 
 
 def _by_pdfium(path: Path) -> Iterator[str]:
-    """The texts of the pages by PDFium, which Chrome shows PDF files with.
+    """The texts of the pages by PDFium, the library of Chrome.
 
     Words that a hyphen breaks at the end of a line are joined. What is entered into a form and what is written on top
     of a page come after its text.
@@ -53,7 +53,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _own_hyphen(hyphen: re.Match[str], words: Counter[str]) -> str:
-    """The hyphen of a word itself: the document writes the word with it at least as often as without.
+    """The hyphen if it belongs to the word: the document writes the word with it at least as often as without.
 
     Nor is one put in before a digit, or before a capital, unless all is in capitals.
     """
@@ -85,7 +85,7 @@ def _filled_in(pdf: Any, index: int) -> Any:
 
 
 def _by_pypdf(path: Path) -> Iterator[str]:
-    """The texts of the pages by pypdf, in Python alone: in the order of the file."""
+    """The texts of the pages by pypdf, in the order of the file."""
     import pypdf
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of each object that it repairs
