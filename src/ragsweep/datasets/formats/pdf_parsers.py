@@ -91,7 +91,8 @@ def _by_pypdf(path: Path) -> Iterator[str]:
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of each object that it repairs
     with pypdf.PdfReader(path) as pdf:
         for page in pdf.pages:
-            yield _valid(with_unix_lines(page.extract_text()))
+            halves = with_unix_lines(page.extract_text()).encode("utf-16", "surrogatepass")  # of characters
+            yield halves.decode("utf-16", "replace")  # joined, or replaced where the other half is missing
 
 
 PARSERS: Mapping[Parser, Callable[[Path], Iterator[str]]] = {"pdfium": _by_pdfium, "pypdf": _by_pypdf}
@@ -132,11 +133,6 @@ def pages_of(parser: Parser, path: Path, *, labelled: bool) -> Iterator[tuple[st
 def with_unix_lines(text: str) -> str:
     """A text with the line ends of Unix."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _valid(text: str) -> str:
-    """A text in which halves of characters are joined, or replaced where the other half is missing."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _labels(path: Path) -> list[str]:
