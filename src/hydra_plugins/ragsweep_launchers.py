@@ -27,7 +27,7 @@ class Waiting:
     """Starts all jobs and waits for every one; the plugins' own launchers stop at the first one that was killed."""
 
     def launch(self: Any, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> list[JobReturn]:
-        """What each job returned; for one that was killed, that it failed."""
+        """The result of each job; a killed job has failed."""
         returned = []
         with ExitStack() as endings:
             jobs = self._start([*map(list, job_overrides)], initial_job_idx, endings)

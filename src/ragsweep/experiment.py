@@ -1,7 +1,8 @@
 """One run of ragsweep, top to bottom.
 
-A task loads what is asked: passages, queries and relevance judgments, for example. It measures one configuration, such
-as a retriever that ranks the passages for every query. The measurement goes to tables, charts and MLflow.
+A configuration describes an experiment: a task, and the components that it measures. The task loads its items, such as
+passages, queries and relevance judgments. It measures the configuration, for example a retriever that ranks the
+passages for every query. The measurement is written as tables and charts, and recorded in MLflow.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Result(NamedTuple):
     Attributes:
         metrics: Its metrics.
         record: Its record; None if an earlier run had measured it.
-        sentences: What the task says first of the configuration.
+        sentences: The task's summary of the measurement.
     """
 
     metrics: Mapping[str, float]
@@ -82,23 +83,6 @@ def run(config: DictConfig, job: tracking.Job, planned: Experiment | None = None
     for notice in measurement.notices:
         say_once(notice if job.parent_run_id else _with_whole_paths(notice, job.folder, measurement.files))
     return Result(measurement.values, record, measurement.summary)
-
-
-def _with_whole_paths(sentence: str, folder: Path, names: Iterable[str]) -> str:
-    """A sentence in which the files of the results can be pasted into a command."""
-    for name in names:
-        path = shlex.quote(for_hydra(str(folder.resolve() / "results" / name)))
-        sentence = sentence.replace(f"results/{name}", path)
-    return sentence
-
-
-def _with_plain_numbers(value: Any) -> Any:
-    """A value of JSON with 1.0 as 1, since both are the same setting."""
-    if isinstance(value, dict):
-        return {key: _with_plain_numbers(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_with_plain_numbers(inner) for inner in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 @dataclass(frozen=True)
@@ -158,7 +142,7 @@ class Experiment:
 
     @cached_property
     def items(self) -> Items:
-        """What the task loads, checked by it and by the plugins; most runs of a sweep share it."""
+        """The items that the task loads, checked by it and by plugins; most runs of a sweep share them."""
         items = _items(self.config, self.task)
         self.task.check(items)
         if why := self.task.lacks(items):
@@ -197,7 +181,7 @@ class Experiment:
 
     @property
     def store(self) -> Store:
-        """What keeps its stages."""
+        """The store that keeps its stages."""
         store: Store = Walk(self.config).build("store", Store)
         return store
 
@@ -281,3 +265,20 @@ def _items(config: DictConfig, task: Task) -> Items:
             _loaded.pop(next(iter(_loaded)))
         _loaded[key] = task.load()
     return _loaded[key]
+
+
+def _with_whole_paths(sentence: str, folder: Path, names: Iterable[str]) -> str:
+    """A sentence in which the files of the results can be pasted into a command."""
+    for name in names:
+        path = shlex.quote(for_hydra(str(folder.resolve() / "results" / name)))
+        sentence = sentence.replace(f"results/{name}", path)
+    return sentence
+
+
+def _with_plain_numbers(value: Any) -> Any:
+    """A value of JSON with 1.0 as 1, since both are the same setting."""
+    if isinstance(value, dict):
+        return {key: _with_plain_numbers(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_plain_numbers(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -154,7 +154,8 @@ def test_a_folder_a_default_and_a_check_that_are_not_there_are_named(monkeypatch
 
 
 def test_a_plugin_cannot_replace_a_command_a_check_or_another_plugin(monkeypatch):
-    both = {name: Plugin("", {"count": Command("", "")}, checks={"vowels": "json:loads"}) for name in ("one", "two")}
+    plugin = Plugin("", commands={"count": Command("", "")}, checks={"vowels": "json:loads"})
+    both = {"one": plugin, "two": plugin}
     monkeypatch.setattr(run_check, "plugins", lambda: both)
     with pytest.raises(ConfigError, match="plugin two: another plugin has the check 'vowels', too"):
         run_check.installed_checks()

@@ -53,7 +53,7 @@ def _at_all_cutoffs(sweep: Sweep, run: Outcome) -> list[Outcome]:
 
 
 def promises(sweep: Sweep, named: Outcome) -> Iterator[Promise]:
-    """What the queries show about each promise, of the configuration that was chosen by the same queries."""
+    """The result for each promise, for the configuration that was chosen by the same queries."""
     for metric, share in (sweep.settings.target or {}).items():
         curve, queries = sweep.deepest(named).facts.at_k.get(metric), len(named.per_query)
         cutoffs: Sequence[int] = range(1, max(1, len(curve or ())) + 1)
@@ -107,7 +107,7 @@ class ThresholdPromise:
 
 
 def threshold_promise(sweep: Sweep, named: Outcome) -> ThresholdPromise | None:
-    """What the questions that should find nothing show about their promise in `decision.target`; None without one.
+    """The result for the promise in `decision.target` about questions that should find nothing; None without one.
 
     The configuration is chosen by other questions, which needs no correction, unless a metric of these takes part.
     """

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint: its settings, the official client that asks it, and what it was paid."""
+"""An OpenAI-compatible endpoint: its settings, the official client that asks it, and the tokens that were paid for."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Endpoint(KeyedServer):
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What determines a response besides the fields of the request."""
+        """Everything that determines a response besides the fields of the request."""
         return {"url": self.url, "query": dict(self.query), "headers": dict(self.headers)}
 
     def has_kept(self, store: Store) -> bool:
@@ -105,7 +105,7 @@ class Endpoint(KeyedServer):
                 raise
 
     def call(self, send: Callable[[OpenAI], Response], most_tokens: int) -> Response:
-        """What the client returns, its tokens counted, and its errors in one line without a key.
+        """Send a request, count its tokens, and raise its errors in one line without a key.
 
         Args:
             send: Sends a request with the client and returns the response, such as
@@ -144,7 +144,7 @@ class Endpoint(KeyedServer):
         raise ModelError(f"{self.url}: {failure}")  # not while handling one that carries the request with its key
 
     def _refusal(self, error: Any, access: Access) -> str:
-        """What a status of 300 or above means, with the server's own words."""
+        """An error message for a status of 300 or above, with the server's own words."""
         status, message = error.status_code, words_of(error.body, access)
         if status < 400:
             return f"{status} a redirect, which is not followed; set {self.group}.base_url to where it leads"
