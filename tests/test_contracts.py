@@ -24,11 +24,16 @@ from ragsweep.datasets import (
     pdf_dataset,
 )
 from ragsweep.retrieval import (
+    ConfidenceCutoff,
+    ContextualIngest,
     DenseRetriever,
     DocumentUnit,
+    EncoderReranker,
     FaissIndex,
     FusedRetriever,
+    GapCutoff,
     HybridRetriever,
+    MmrReranker,
     ModelTokenizer,
     Names,
     PageUnit,
@@ -38,6 +43,8 @@ from ragsweep.retrieval import (
     RunFileRetriever,
     SentenceTransformerEncoder,
     SparseRetriever,
+    SpellCheck,
+    TypeCutoff,
     WeightedSum,
     WindowUnit,
     WordLlamaEncoder,
@@ -49,12 +56,16 @@ from ragsweep.testing import (
     ChunkerContract,
     DatasetContract,
     EncoderContract,
+    ExpanderContract,
     FusionContract,
+    IngestContract,
     MetricContract,
     RankerContract,
+    RerankerContract,
     ReturnedUnitContract,
     TaskContract,
 )
+from ragsweep.testing.retrieval import StageContract
 
 DENSE = DenseRetriever(LetterEncoder(), NO_STORE)
 SPARSE = SparseRetriever(NO_STORE)
@@ -98,6 +109,18 @@ CONTRACTS = {  # by suite, and the name of its test class: the component, and it
         "ReciprocalRanks": (ReciprocalRankFusion, {}),
     },
     EncoderContract: {"StaticEncoder": (WordLlamaEncoder, {})},
+    RerankerContract: {
+        "Gap": (GapCutoff, {}),
+        "GapOfSomeSize": (GapCutoff, {"least": 2, "most": 4, "ratio": 0.4}),
+        "Confidence": (ConfidenceCutoff, {}),
+        "ConfidenceOfBm25": (ConfidenceCutoff, {"mass": 0.5, "temperature": 2.0, "least": 2, "most": 4}),
+        "EncoderReranker": (EncoderReranker, LETTERS),
+        "Mmr": (MmrReranker, LETTERS),
+        "MmrOfCosines": (MmrReranker, LETTERS | {"relevance": 0.7, "similarity": "cosine"}),
+    },
+    StageContract: {"CutoffByType": (TypeCutoff, {})},
+    ExpanderContract: {"SpellCheck": (SpellCheck, {"distance": 2})},
+    IngestContract: {"Contextual": (ContextualIngest, {})},
     ReturnedUnitContract: {
         "ReturnedWindow": (WindowUnit, {"size": 2}),
         "ReturnedSentences": (WindowUnit, {"of": "sentences"}),

@@ -33,7 +33,7 @@ from ragsweep.tasks.charts import draw
 from ragsweep.tasks.measurement_files import write_measurement
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.repeating import SETTING, measure_repeats, measured_once, varying, with_repeat
-from ragsweep.tasks.run_check import RunCheck, installed_checks, said_by
+from ragsweep.tasks.run_check import RunCheck, installed_checks, remarks_of
 from ragsweep.tasks.task import Items, Measurement, Task
 from ragsweep.tracking.address import check_address
 from ragsweep.tracking.names import check_names, swept_metrics
@@ -202,7 +202,7 @@ class Experiment:
             if why := measurement.not_measured.get(metric.name):
                 check_measured(decision_of(self.config), [metric], why)
         for check in self.checks:
-            measurement = said_by(check, self.task, self.items).added_to(measurement)
+            measurement = remarks_of(check, self.task, self.items).added_to(measurement)
         return measurement
 
     def _measured(self) -> Measurement:

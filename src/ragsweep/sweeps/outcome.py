@@ -18,7 +18,7 @@ from ragsweep.statistics.repeats import mean_intervals
 from ragsweep.sweeps.configuration_names import as_text
 from ragsweep.tasks.facts import Facts
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.task import groups_in
+from ragsweep.tasks.scores import groups_in
 
 if TYPE_CHECKING:
     import pandas as pd

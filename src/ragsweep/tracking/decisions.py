@@ -140,7 +140,7 @@ def _verdicts(decision: Decision, across: AcrossDatasets | None) -> Iterator[tup
 
 @dataclass(frozen=True)
 class LaterDecision:
-    """A decision.
+    """A decision that is added after a sweep has ended.
 
     Attributes:
         name: How it was made, such as `judged`: names its tags and its artifacts.
