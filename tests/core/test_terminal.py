@@ -137,7 +137,8 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("rest", [IN_A_HANDLER, SWALLOWED, IN_A_FINALISER, CLOSING_FOR_LONG])
 def test_ctrl_c_is_raised_once_and_is_not_lost(rest):
     """Each in a process of its own, since signals are remembered until its end."""
-    assert run(BEGIN + rest) == ("whole\n", "")
+    heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # also if this one ignores it
+    assert run(f"{heeding}{BEGIN}{rest}") == ("whole\n", "")
 
 
 @pytest.mark.usefixtures("processes")
