@@ -80,10 +80,8 @@ with suppress(ImportError):
         def _start(self, jobs: list[list[str]], first: int, endings: ExitStack) -> list[Any]:
             import submitit
 
-            common = config.BaseQueueConf.__dataclass_fields__
-            settings = {
-                key if key in common else f"{self._EXECUTOR}_{key}": value for key, value in self.params.items()
-            }
+            base = config.BaseQueueConf.__dataclass_fields__
+            settings = {key if key in base else f"{self._EXECUTOR}_{key}": value for key, value in self.params.items()}
             initial = {key: settings.pop(key) for key in ["slurm_max_num_timeout"] if key in settings}
             executor = submitit.AutoExecutor(settings.pop("submitit_folder"), self._EXECUTOR, **initial)
             executor.update_parameters(**settings)

@@ -1,8 +1,7 @@
 """One run of ragsweep, top to bottom.
 
-A configuration describes an experiment: a task, and the components that it measures. The task loads its items, such as
-passages, queries and relevance judgments. It measures the configuration, for example a retriever that ranks the
-passages for every query. The measurement is written as tables and charts, and recorded in MLflow.
+A task loads its items, such as passages, queries and relevance judgments, and measures one configuration, for example a
+retriever that ranks the passages for every query. The result is written as tables and charts and recorded in MLflow.
 """
 
 from __future__ import annotations
@@ -129,8 +128,7 @@ class Experiment:
             raise ConfigError("returns: this task reads the passages that are found; choose returns=passage")
         expect_kind(task, Task, "task")
         optional, measures = task.optional_metrics, task.measures
-        further = [metric.name for metric in (*optional, *measures)]
-        check_names(config, [metric.name for metric in task.metrics], further)
+        check_names(config, *([metric.name for metric in part] for part in (task.metrics, [*optional, *measures])))
         check_decision(decision, [*task.metrics, *optional], measures, task.cutoff, config.get("budget"))
         settings, parts = walk.settings, walk.parts
         check_limits(settings, parts)

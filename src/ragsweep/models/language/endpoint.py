@@ -154,9 +154,7 @@ class Endpoint(KeyedServer):
         return refused if not message or repeats_part(message, access) else f"{refused}: {message}"
 
     def _count(self, usage: Any, most_tokens: int) -> None:
-        tokens_in, tokens_out = (
-            tokens_or_none(getattr(usage, name, None)) for name in ("prompt_tokens", "completion_tokens")
-        )
+        tokens_in, tokens_out = tokens_of(usage)
         with _lock:
             counts = _spent[sweep_id(), self.model, self.url]
             counts["requests"] += 1
@@ -190,9 +188,10 @@ def say_spent() -> None:
                 print(f"{model}: {counted(new['requests'], 'request')} to {url}, {tokens}", file=sys.stderr)
 
 
-def tokens_or_none(value: object) -> int | None:
-    """A number of tokens that a server states; None if it cannot be one."""
-    return value if type(value) is int and 0 <= value <= 10**9 else None
+def tokens_of(usage: object) -> list[int | None]:
+    """The tokens of the prompt and of the response that a server states; None for what cannot be a number of them."""
+    stated = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
+    return [value if type(value) is int and 0 <= value <= 10**9 else None for value in stated]
 
 
 @lru_cache(maxsize=8)

@@ -64,10 +64,8 @@ class Completion(NamedTuple):
 
     def with_costs_of(self, *asked: Completion) -> Completion:
         """The same text and cause, with the sum of the costs of several completions."""
-        tokens_in, tokens_out = (
-            [completion.tokens_in for completion in asked],
-            [completion.tokens_out for completion in asked],
-        )
+        tokens_in = [completion.tokens_in for completion in asked]
+        tokens_out = [completion.tokens_out for completion in asked]
         return self._replace(
             tokens_in=None if None in tokens_in else sum(filter(None, tokens_in)),
             tokens_out=None if None in tokens_out else sum(filter(None, tokens_out)),
