@@ -62,7 +62,7 @@ def _ties(choice: Choice, sweep: Sweep) -> str:
         return ""
     if choice.named not in choice.tied:
         return f"worse than {choice.allowed.label(choice.best)}"
-    if not choice.others:
+    if not choice.rivals:
         return "none" if len(choice.allowed.outcomes) > 1 else "nothing to compare"
     return tied_in_words(sweep, choice) if choice.distinct > 1 else "all measure the same"
 

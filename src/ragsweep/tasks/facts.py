@@ -76,7 +76,7 @@ class MeasureFact(Metric):
 
     @property
     def is_one_time(self) -> bool:
-        """Whether it is a time that was taken once, of all queries together, so that chance cannot be told from it."""
+        """Whether it is one time for all queries together, which says nothing about chance."""
         return len({*self.sample}) == 1 or (not self.sample and self.machines is not None)
 
 
@@ -88,7 +88,7 @@ class Bounds(NamedTuple):
 
 
 class UnreadText(NamedTuple):
-    """Texts of a kind, of which a model reads some not to their end.
+    """How many texts of one kind are longer than what a model reads of them.
 
     Attributes:
         model: Its name.
@@ -138,7 +138,7 @@ class ReturnedFact(NamedTuple):
 
 
 class JudgedFact(NamedTuple):
-    """How much of what a configuration finds somebody judged; the rest counts as wrong.
+    """The judged share of what a configuration finds; the rest counts as wrong.
 
     Attributes:
         share: Of everything that it finds.
@@ -278,17 +278,17 @@ class Facts:
     @cached_property
     def aggregates(self) -> Mapping[str, MetricFact]:
         """Those metrics that are not means over items."""
-        return {name: each for name, each in self.metrics.items() if each.aggregate}
+        return {name: fact for name, fact in self.metrics.items() if fact.aggregate}
 
     @cached_property
     def guessing(self) -> Mapping[str, Guessing]:
         """How the configuration compares with guessing, by metric, where one can guess."""
-        return {name: each.guessing for name, each in self.metrics.items() if each.guessing}
+        return {name: fact.guessing for name, fact in self.metrics.items() if fact.guessing}
 
     @cached_property
     def unread(self) -> Mapping[str, Unread]:
         """The items that could not be read, by metric, where there can be any."""
-        return {name: each.unread for name, each in self.metrics.items() if each.unread}
+        return {name: fact.unread for name, fact in self.metrics.items() if fact.unread}
 
 
 def read_facts(path: Path) -> Facts:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import string
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -88,11 +87,6 @@ def has_spaceless(text: str) -> bool:
     return not text.isascii() and A_SPACELESS.search(text) is not None
 
 
-def is_right_to_left(word: str) -> bool:
-    """Whether a word begins with a letter of a script that is written from right to left."""
-    return unicodedata.bidirectional(word[0]) in ("R", "AL")
-
-
 def written_words(text: str) -> list[str]:
     """The words of a text as they are written, with their marks. What a script writes without spaces is one word."""
     return ASCII_WORD.findall(text) if text.isascii() else WRITTEN.findall(text)
@@ -101,7 +95,7 @@ def written_words(text: str) -> list[str]:
 def word_spans(text: str) -> list[Span]:
     """Where each word of a text is, in its own characters. Where a script writes no spaces, each letter is a word."""
     pattern = ASCII_WORD if text.isascii() else WORD_OR_LETTER
-    return [found.span() for found in pattern.finditer(text)]
+    return [match.span() for match in pattern.finditer(text)]
 
 
 def stripped(text: str, start: int, end: int) -> Span:
@@ -126,7 +120,7 @@ def whole_word(pattern: str, *, ignore_case: bool = False) -> regex.Pattern[str]
 
 def letters_with_marks(text: str) -> list[str]:
     """The characters of a text, each with the marks that compose with it."""
-    return [found[0] for found in WITH_MARKS.finditer(text)]
+    return [match[0] for match in WITH_MARKS.finditer(text)]
 
 
 @dataclass(frozen=True)
@@ -164,5 +158,5 @@ def _stemmer(language: str) -> Any:
     try:
         return Stemmer.Stemmer(language)
     except KeyError as error:
-        known = ", ".join(Stemmer.algorithms())
-        raise ConfigError(f"stemmer: found {language!r}, expected null or one of {known}") from error
+        languages = ", ".join(Stemmer.algorithms())
+        raise ConfigError(f"stemmer: found {language!r}, expected null or one of {languages}") from error

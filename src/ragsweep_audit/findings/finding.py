@@ -19,7 +19,7 @@ from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.tasks.ranking.coverage import relevant
 from ragsweep.tasks.search import components_within
 from ragsweep.text.tokens import Tokenizer
-from ragsweep_audit.findings.unit_ranks import ENGLISH, UnitRanks, only_some, unit_ranks
+from ragsweep_audit.findings.unit_ranks import ENGLISH, UnitRanks, sampled_part, unit_ranks
 
 NOTHING_WRONG = "The audit found nothing wrong with the dataset."
 
@@ -152,11 +152,11 @@ class Finder(Component, ABC):
     of_rankings: ClassVar[bool] = False
 
     def lacks(self, audited: Audited) -> str:
-        """Why it cannot be looked for, as the end of a sentence; empty if it can."""
+        """The reason why it cannot be looked for, as the end of a sentence; empty if it can."""
         return ""
 
     def limits(self, audited: Audited) -> str:
-        """In which part of the dataset alone it is looked for, as the end of a sentence; empty if in all of it."""
+        """The part of the dataset in which it is looked for, as the end of a sentence; empty for all of it."""
         return ""
 
     def depends_on(self, audited: Audited) -> Sequence[object] | None:
@@ -168,7 +168,7 @@ class Finder(Component, ABC):
         """The findings of this kind; none if nothing is wrong."""
 
     def finding(self, problem: str, names: Sequence[str], out_of: int, **about: Any) -> Finding:
-        """A finding about things with these names, of so many that were checked.
+        """A finding about things with these names; `out_of` were checked.
 
         `about` may have a `cost`, `advice` and `count` of its own, where these are not those of the class, and the
         number of names; all else are details for programs.
@@ -192,7 +192,7 @@ class ByRanks(Finder):
 
     def limits(self, audited: Audited) -> str:
         """Of many queries, some are ranked."""
-        return only_some(len(np.unique(relevant(audited.items, audited.relevance_level)[0])))
+        return sampled_part(len(np.unique(relevant(audited.items, audited.relevance_level)[0])))
 
     def depends_on(self, audited: Audited) -> Sequence[object]:
         """On passages, queries and judgments."""

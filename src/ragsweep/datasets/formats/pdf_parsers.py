@@ -29,7 +29,7 @@ LONGEST_PART = 50  # characters of a word before or after its hyphen
 
 
 def _by_pdfium(path: Path) -> Iterator[str]:
-    """The texts of the pages by PDFium, which Chrome shows PDF files with.
+    """The texts of the pages by PDFium, the library of Chrome.
 
     Words that a hyphen breaks at the end of a line are joined. What is entered into a form and what is written on top
     of a page come after its text.
@@ -43,7 +43,7 @@ def _by_pdfium(path: Path) -> Iterator[str]:
     broken = any(LINE_END_HYPHEN.search(text) for text in texts)
     words = Counter(chain.from_iterable(map(_words, texts if broken else ())))
     for text in texts:
-        yield LINE_END_HYPHEN.sub(lambda found: _own_hyphen(found, words), text)
+        yield LINE_END_HYPHEN.sub(lambda hyphen: _own_hyphen(hyphen, words), text)
 
 
 def _words(text: str) -> Iterator[str]:
@@ -52,12 +52,12 @@ def _words(text: str) -> Iterator[str]:
     return chain(WORD.findall(lowered), PAIR.findall(lowered))
 
 
-def _own_hyphen(found: re.Match[str], words: Counter[str]) -> str:
-    """The hyphen of a word itself: the document writes the word with it at least as often as without.
+def _own_hyphen(hyphen: re.Match[str], words: Counter[str]) -> str:
+    """The hyphen if it belongs to the word: the document writes the word with it at least as often as without.
 
     Nor is one put in before a digit, or before a capital, unless all is in capitals.
     """
-    text, start, end = found.string, found.start(), found.end()
+    text, start, end = hyphen.string, hyphen.start(), hyphen.end()
     before, after = WORD.findall(text, max(0, start - LONGEST_PART), start), WORD.match(text, end)
     parts = [*before[-1:], after[0] if after else ""]
     with_hyphen = words["-".join(parts).lower()]
@@ -85,13 +85,14 @@ def _filled_in(pdf: Any, index: int) -> Any:
 
 
 def _by_pypdf(path: Path) -> Iterator[str]:
-    """The texts of the pages by pypdf, in Python alone: in the order of the file."""
+    """The texts of the pages by pypdf, in the order of the file."""
     import pypdf
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of each object that it repairs
     with pypdf.PdfReader(path) as pdf:
         for page in pdf.pages:
-            yield _valid(with_unix_lines(page.extract_text()))
+            halves = with_unix_lines(page.extract_text()).encode("utf-16", "surrogatepass")  # of characters
+            yield halves.decode("utf-16", "replace")  # joined, or replaced where the other half is missing
 
 
 PARSERS: Mapping[Parser, Callable[[Path], Iterator[str]]] = {"pdfium": _by_pdfium, "pypdf": _by_pypdf}
@@ -134,11 +135,6 @@ def with_unix_lines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _valid(text: str) -> str:
-    """A text in which halves of characters are joined, or replaced where the other half is missing."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 def _labels(path: Path) -> list[str]:
     """The labels of the pages that PDFium finds; empty ones for pages without."""
     import pypdfium2
@@ -154,8 +150,8 @@ def _reason(error: Exception, path: Path) -> str:
         return "it is encrypted; expected one without a password"
     with suppress(OSError), path.open("rb") as file:
         if MARK not in (beginning := file.read(1024)):
-            found = f"it begins with {beginning[:8].decode('latin-1')!r}" if beginning else "it is empty"
-            return f"{found}; expected {MARK.decode()}"
+            problem = f"it begins with {beginning[:8].decode('latin-1')!r}" if beginning else "it is empty"
+            return f"{problem}; expected {MARK.decode()}"
     return f"{reason[:1].lower()}{reason[1:]}"
 
 

@@ -164,9 +164,9 @@ class Dataset:
         positions: dict[str, int] = {}
         empty: list[str] = []
         spans = cut(collection.documents, chunker, store)
-        for document, its in zip(collection.documents, spans, strict=True):
+        for document, spans_of_document in zip(collection.documents, spans, strict=True):
             with_text: set[int] = set()
-            for passage, pages in passages_in(document, its):
+            for passage, pages in passages_in(document, spans_of_document):
                 units = [passage.chunk_id] if collection.unit == "passage" else [page.unit for page in pages]
                 keys.append(units[0])
                 further += [(len(passages), unit) for unit in dict.fromkeys(units[1:]) if unit != units[0]]
@@ -192,7 +192,7 @@ class Dataset:
             queries=collection.queries,
             qrels=Qrels.of(judgments, collection.queries, positions),
             units=tuple(positions),
-            passage_units=_indices(positions[key] for key in keys),
+            passage_units=np.fromiter((positions[key] for key in keys), dtype=np.int64),
             empty_pages=tuple(empty),
             skipped=collection.skipped,
             columns=collection.columns,
@@ -206,12 +206,12 @@ class Dataset:
         """The same corpus with some of the queries, at these positions in ascending order; the others are left out."""
         judged = np.isin(self.qrels.query, rows)
         ids = {self.queries[row].query_id for row in rows}
-        others = [query.query_id for query in self.queries if query.query_id not in ids]
+        unselected = [query.query_id for query in self.queries if query.query_id not in ids]
         return replace(
             self,
             digest=digest([self.digest, sorted(ids)]),
             queries=tuple(self.queries[row] for row in rows),
-            left_out=self.left_out._replace(unselected=(*self.left_out.unselected, *others)),
+            left_out=self.left_out._replace(unselected=(*self.left_out.unselected, *unselected)),
             cases=tuple(self.cases[row] for row in rows) if self.cases else (),
             references=tuple(reference for reference in self.references if reference.query_id in ids),
             qrels=Qrels(
@@ -319,7 +319,7 @@ def passages_in(document: Document, spans: Sequence[Span]) -> Iterator[tuple[Pas
         pages: Sequence[Page] = document.pages[first : bisect_right(starts, end - 1)]
         if len(pages) > 1:
             borders = [start, *(page.start for page in pages[1:]), end]
-            texts = (document.text[each:after] for each, after in pairwise(borders))
+            texts = (document.text[border:after] for border, after in pairwise(borders))
             pages = [page for page, text in zip(pages, texts, strict=True) if text.strip()] or pages[:1]
         page = pages[0]
         passage = Passage(
@@ -333,7 +333,3 @@ def passages_in(document: Document, spans: Sequence[Span]) -> Iterator[tuple[Pas
         )
         numbers[page.page] += 1
         yield passage, pages
-
-
-def _indices(values: Iterable[int]) -> Indices:
-    return np.fromiter(values, dtype=np.int64)

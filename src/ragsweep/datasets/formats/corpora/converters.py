@@ -70,7 +70,7 @@ def word_as_markdown(document: bytes) -> tuple[str, Counter[str]]:
 
     converted = mammoth.convert_to_html(BytesIO(_readable(document)), convert_image=lambda _: [])
     ignored = (IGNORED.match(message.message) for message in converted.messages)
-    return page_as_markdown(converted.value), Counter(f"element {found[1]}" for found in ignored if found)
+    return page_as_markdown(converted.value), Counter(f"element {element[1]}" for element in ignored if element)
 
 
 def _readable(document: bytes) -> bytes:
@@ -98,7 +98,7 @@ def _readable(document: bytes) -> bytes:
 
 
 def _unwrapped(parent: ElementTree.Element) -> Iterator[ElementTree.Element]:
-    """The elements within one, of which those around texts are replaced by what they contain."""
+    """The child elements; wrappers around text are replaced by what they contain."""
     for child in parent:
         if child.tag in AROUND_TEXT:
             yield from _unwrapped(child)
