@@ -97,7 +97,7 @@ def test_what_a_model_thinks_is_not_searched_for(measure, query, ndcg):
 
 
 def test_an_endpoint_of_azure_is_reached_by_settings(monkeypatch, configured):
-    """As docs/machines.md says it; what changes no response counts in no digest."""
+    """As docs/strategies.md says it; what changes no response counts in no digest."""
     monkeypatch.setenv("AZURE_KEY", "0123456789abcdef")
     azure = ["query.api-version=2024-10-21", "headers_env.api-key=AZURE_KEY", "headers.X-Title=mine"]
     azure += ["extra_body.reasoning_effort=low", "headers.X-Tier=flex"]

@@ -113,7 +113,7 @@ def load_with(
     ranker = in_stages(parts["retriever"], *map(parts.get, STAGES))
     passages = passages_of(documents, parts["chunker"], reading)
     titled = corpus.with_headings(documents) if "ingest" in parts else ()
-    texts = indexed(parts["ingest"], titled, passages, known=known) if "ingest" in parts else None
+    texts = indexed(parts["ingest"], titled, passages, texts=known) if "ingest" in parts else None
     enlarging = Enlarging(parts["returns"], documents, passages) if "returns" in parts else None
     found = LoadedRetriever(ranker, passages, settings.k, settings.depth, indexed=texts, enlarging=enlarging)
     found.search(WARM_UP)

@@ -24,7 +24,7 @@ from ragsweep.datasets.readers.fields import (
     id_of,
     listed,
     shown_value,
-    whole,
+    whole_number,
 )
 from ragsweep.datasets.readers.tables import is_csv, read_entries
 from ragsweep.text.normalisation import composed
@@ -193,7 +193,7 @@ def _time(value: Any, *_: object) -> float | None:
 
 
 def _tokens(value: Any, *_: object) -> int | None:
-    tokens = whole(value)
+    tokens = whole_number(value)
     return tokens if _is_number(tokens, LARGEST_NUMBER) else None
 
 

@@ -15,7 +15,7 @@ from ragsweep.core.limits import Between, Text
 from ragsweep.core.terminal import one_line, say_once, shortened, verb
 from ragsweep.datasets.model.faults import Faults, OnError
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed
-from ragsweep.datasets.readers.files import what_is
+from ragsweep.datasets.readers.files import kind_at
 from ragsweep.text.normalisation import composed
 from ragsweep_answers.answering.question import Answer, Answerer, Question
 
@@ -146,7 +146,7 @@ class RecordedAnswerer(Answerer):
             except DatasetError as error:
                 faults.add(error, row.case)
                 answers[row.case] = Answer(None)
-        usable = len(answers) - len(faults.found)
+        usable = len(answers) - len(faults.faults)
         if unused := faults.left_out(self.on_error, usable):
             say_once(f"{self.path}: answers left out by answerer.on_error=skip: {len(unused)} ({unused[0].text}, ...)")
         if unasked:
@@ -178,7 +178,7 @@ class RecordedAnswerer(Answerer):
     @cached_property
     def _file(self) -> Path:
         path = Path(self.path)
-        if (kind := what_is(path)) != "a file":
+        if (kind := kind_at(path)) != "a file":
             problem = f"is {kind}" if kind else "does not exist"
             raise DatasetError(f"answerer.path: {path} {problem}; expected a file of answers")
         return path

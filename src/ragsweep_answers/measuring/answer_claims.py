@@ -13,7 +13,7 @@ from ragsweep.core.terminal import counted, one_line, shortened
 from ragsweep.models.language.response import CAUSE_NAMES, HELP
 from ragsweep.report.sentences import Claim
 from ragsweep.statistics import LEVEL, holm
-from ragsweep.tasks.task import Measure, Score
+from ragsweep.tasks.scores import Measure, Score
 from ragsweep_answers.answering.recorded_answers import PATTERN
 from ragsweep_answers.measuring.answer_evaluation import Evaluation
 from ragsweep_answers.measuring.measures import answer_errors as errors

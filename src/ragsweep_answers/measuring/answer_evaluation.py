@@ -17,7 +17,7 @@ from ragsweep.retrieval import Ranking
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array, Indices
 from ragsweep.tasks.ranking.units import units_of_ranking
-from ragsweep.tasks.task import Score
+from ragsweep.tasks.scores import Score
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.case_table import as_control, causes_of, retrieves
 from ragsweep_answers.measuring.contexts import Source

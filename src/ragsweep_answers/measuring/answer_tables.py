@@ -13,7 +13,7 @@ from ragsweep.core.csv_files import QUERY_GROUP
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.cases import Case
 from ragsweep.statistics.intervals import Array
-from ragsweep.tasks.task import Measure, Score
+from ragsweep.tasks.scores import Measure, Score
 from ragsweep_answers.measuring.answer_evaluation import Evaluation
 from ragsweep_answers.measuring.measures import answer_errors as errors
 from ragsweep_answers.measuring.measures.accuracy import NOT_ANSWERED, at_most

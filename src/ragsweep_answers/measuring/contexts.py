@@ -14,7 +14,6 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import verb
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.collection import Document, readable
-from ragsweep.datasets.model.dataset import Qrels
 from ragsweep.datasets.model.pages import Pages
 from ragsweep.datasets.readers.fields import listed
 from ragsweep.models.encoders.token_counts import token_counts
@@ -43,15 +42,7 @@ def with_answer(items: Dataset) -> tuple[Dataset, Indices]:
     rows = np.setdiff1d(np.arange(len(items.cases)), without)
     if not len(without):
         return items, rows
-    judged = np.isin(items.qrels.query, rows)
-    query, unit, grade = (column[judged] for column in (items.qrels.query, items.qrels.unit, items.qrels.grade))
-    answerable = replace(
-        items,
-        queries=tuple(items.queries[row] for row in rows),
-        cases=tuple(items.cases[row] for row in rows),
-        qrels=Qrels(np.searchsorted(rows, query), unit, grade),
-    )
-    return answerable, rows
+    return replace(items.with_queries(rows), digest=items.digest, left_out=items.left_out), rows  # none is left out
 
 
 def context_tokens(dataset: Dataset, asked: Iterable[Question], tokenizer: str, store: Store) -> dict[str, list[int]]:

@@ -60,7 +60,7 @@ def false_answers(cases: pd.DataFrame, unanswerable: pd.DataFrame) -> FalseFinds
         answerable=confidence,
         answered=(cases["chosen"].to_numpy() >= 0).astype(float),
         hits=cases["correct"].to_numpy(),
-        found=np.where(right == 1, confidence, -np.inf),
+        right_scores=np.where(right == 1, confidence, -np.inf),
         groups=Groups.named([*cases["group"], *unanswerable["group"]]),
     )
 

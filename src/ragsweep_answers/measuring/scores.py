@@ -8,9 +8,8 @@ import numpy as np
 
 from ragsweep.core.timing import Machines
 from ragsweep.models.language.response import CAUSE_NAMES
-from ragsweep.tasks.latency import latency_measures, latency_metrics
 from ragsweep.tasks.metric import Guessing, Metric, Unread
-from ragsweep.tasks.task import Measure, Score
+from ragsweep.tasks.scores import Measure, Score, latency_measures, latency_metrics
 from ragsweep_answers.measuring.answer_evaluation import Evaluation
 from ragsweep_answers.measuring.measures.confidence import MEASURES as CONFIDENCE
 from ragsweep_answers.measuring.measures.retrieved import FUNCTIONS as EVIDENCE

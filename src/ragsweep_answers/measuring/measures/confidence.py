@@ -13,7 +13,7 @@ from ragsweep.core.terminal import counted
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import COVERAGE, Array, resample_weights
 from ragsweep.tasks.metric import Metric, Unread
-from ragsweep.tasks.task import Measure, Score, mean_scores
+from ragsweep.tasks.scores import Measure, Score, mean_scores
 from ragsweep_answers.measuring.measures import calibration
 from ragsweep_answers.measuring.measures.calibration import BrierParts, ReliabilityCurve, gaps_by_bin
 

@@ -13,7 +13,7 @@ from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.judging import Collapse, Judged, judge
 from ragsweep.tasks.ranking.metrics import average_precision, hit_rate, mrr, precision, recall
-from ragsweep.tasks.task import Curve, Measure
+from ragsweep.tasks.scores import Curve, Measure
 
 CUTOFFS = (1, 3, 5, 10)
 CURVE = 20  # the curves go to this cutoff, or to k if k is larger
