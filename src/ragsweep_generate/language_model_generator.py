@@ -97,8 +97,7 @@ class LanguageModelGenerator(Generator):
 
     @cached_property
     def _asking(self) -> Asking:
-        # Cached for all batches, which may be small.
-        return Asking("generator", self.max_tokens, lambda request: QuestionFields)
+        return Asking("generator", self.max_tokens, lambda request: QuestionFields)  # of all batches
 
     def _draft(self, request: Request, model: Conversation) -> Draft:
         completion = model.complete([Message("user", prompt_of(request))], as_json=model.structured)

@@ -197,18 +197,6 @@ def test_values_are_those_of_scikit_learn(with_cases):
     assert table.to_numpy().tolist() == expected.tolist()
 
 
-def test_no_answer_counts_as_wrong_and_is_said(files):
-    correct = [case["correct_answer"] for case in small.cases()]
-    measurement = measured(files, Fixed([Answer(None), Answer(None), *map(Answer, correct[2:])]))
-    values = named(measurement)
-    assert measurement.values["accuracy"] == 6 / 8
-    assert values["no_answer/share"] == 2 / 8
-    assert values["no_answer/accuracy_as_first"] == 7 / 8  # of the two, A is correct in the second
-    assert values["no_answer/accuracy_as_chance"] == pytest.approx((6 + 2 / 3) / 8)
-    assert "2 of 8 questions have no answer that could be read" in " ".join(measurement.sections["Answers"])
-    assert measurement.facts["error_analysis"]["by_type"]["no answer"] == 2
-
-
 def test_what_a_server_says_of_responses_is_counted_and_said(files):
     given = [Answer("A"), *[Answer(None, causes=("cut_off",))] * 3, Answer("B", causes=("empty", "empty"))]
     measurement = measured(files, Fixed([*given, *[Answer("A")] * 3]))
@@ -339,7 +327,7 @@ def test_what_is_no_answer_is_refused_by_the_name_of_the_answerer(dataset):
 @pytest.fixture(scope="module")
 def sweep(shared_application, arguments):
     settings = ["retriever=sparse", "retriever.b=0,0.75", "k=2", "encoder=wordllama"]
-    succeeded(shared_application.run(*arguments, "-m", *settings))
+    succeeded(shared_application.script_here("run", "-m", *arguments, *settings))
     return shared_application
 
 
@@ -365,7 +353,7 @@ def test_a_sweep_is_decided_by_accuracy_and_a_run_has_the_files_of_the_reference
 def test_recorded_answers_of_a_run_give_its_numbers_and_are_explained(sweep, arguments):
     first = sweep.children()[0]
     path = f"answerer.path={sweep.artifacts(first) / 'results/answers.jsonl'}"
-    succeeded(sweep.run(*arguments, "answerer=recorded", path, "k=2"))
+    succeeded(sweep.script_here("run", *arguments, "answerer=recorded", path, "k=2"))
     recorded = sweep.runs()[-1]
     answers = ("accuracy", "brier", "ece", "no_answer/", "confidence/", "retrieval/", "reasoning/", "safety/")
     first, again = (

@@ -18,6 +18,7 @@ from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.project import option_file, register_resolvers
 from ragsweep.datasets import Case, Dataset, Judgment, Option, PageChunker, RecursiveChunker
+from ragsweep.store.stage_store import Store
 from ragsweep.testing import DatasetContract
 from ragsweep_answers.cases import CaseColumns, CasesDataset
 
@@ -185,11 +186,11 @@ def test_cases_are_read_as_they_were_written(tmp_path_factory, written, suffix):
 
 
 @pytest.mark.usefixtures("long_work")
-def test_the_bundled_cases_give_the_same_numbers_as_questions_in_the_layout_of_beir(tmp_path):
+def test_the_bundled_cases_give_the_same_numbers_as_questions_in_the_layout_of_beir(tmp_path, cache):
     data, named = PROJECT / "data", {"id": "id", "relevant": "relevant_docs", "answer": "correct_answer"}
     columns = CaseColumns(**named, case="clinical_case", specialty="specialty")
     files = str(data / "clinical_cases/cases.json"), columns, str(data / "cho_manual/documents")
-    collection = CasesDataset("cases", *files).load()
+    collection = CasesDataset("cases", *files, store=Store(str(cache))).load()
     lost, again = converted(tmp_path, collection)
     assert f"the options and answers of {len(collection.cases)} multiple-choice cases" in lost
     assert metrics(again, RecursiveChunker()) == metrics(collection, RecursiveChunker())

@@ -74,7 +74,7 @@ def test_the_printed_command_runs_a_sweep_on_it(made, application):
     text = "".join(f"{json.dumps(row)}\n" for row in [*rows, out_of_scope])
     (application.home / "my questions").mkdir()
     (application.home / "my questions" / "questions.jsonl").write_text(text)
-    process = succeeded(application.run(*command[1:], "retriever=sparse"))
+    process = succeeded(application.script_here("run", *command[1:], "retriever=sparse"))
     assert "queries without an answer in the documents: 1 (Who paid for the pumps?)" in process.stderr
     runs, [parent] = application.children(), application.parents()
     assert [run.info.status for run in runs] == ["FINISHED"] * 2

@@ -153,7 +153,7 @@ def settings(files):
 def systems(shared_application, settings, files):
     """A sweep over the recorded answers of both systems."""
     paths = f"answerer.path={files}/hybrid.jsonl,{files}/sure.jsonl"
-    succeeded(shared_application.run("-m", *settings, paths))
+    succeeded(shared_application.script_here("run", "-m", *settings, paths))
     return shared_application
 
 
@@ -452,7 +452,7 @@ def test_the_answerer_that_needs_no_model_states_a_confidence(shared_application
     arguments = [setting for setting in arguments if not setting.startswith("dataset.name")]
     scales = ["dataset=cases", "dataset.name=scales", "evaluation.controls=[]", "answerer.scale=0.1,0.4"]
     scales += ["encoder=wordllama", "evaluation.resamples=200"]
-    succeeded(shared_application.run("-m", *arguments, *columns, *scales))
+    succeeded(shared_application.script_here("run", "-m", *arguments, *columns, *scales))
     runs = {run.data.params.get("answerer.scale"): run for run in shared_application.children()}
     rows = [table(shared_application.artifacts(runs[scale]), "per_query.csv") for scale in ("0.1", "0.4")]
     assert rows[0]["answer"].tolist() == rows[1]["answer"].tolist()

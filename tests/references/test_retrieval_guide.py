@@ -44,8 +44,8 @@ def questions(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def sweep(shared_application, questions):
-    """The sweep of the card's line, with another folder as the current one."""
-    succeeded(shared_application.run(*LINE, *questions))
+    """The sweep of the card's line, with another folder as the current one and an encoder that loads quickly."""
+    succeeded(shared_application.run(*LINE, *questions, "encoder=wordllama"))
     return shared_application
 
 

@@ -42,7 +42,9 @@ def ask_apart(answerer: Answerer, questions: Sequence[Question], part: str) -> l
     Raises:
         AnswererError: As of `answer`, with the ids of the questions as they are here.
     """
-    hidden, asked = _hidden(questions, part)
+    hidden = {digest([part, question.question_id])[:ID_LENGTH]: question for question in questions}
+    hidden = dict(sorted(hidden.items()))
+    asked = [replace(question, question_id=shown) for shown, question in hidden.items()]
     try:
         answers = answer(fresh(answerer), asked)
     except AnswererError as error:
@@ -52,13 +54,6 @@ def ask_apart(answerer: Answerer, questions: Sequence[Question], part: str) -> l
         raise AnswererError(text) from error
     by_id = {hidden[shown].question_id: given for shown, given in zip(hidden, answers, strict=True)}
     return [by_id[question.question_id] for question in questions]
-
-
-def _hidden(questions: Sequence[Question], part: str) -> tuple[dict[str, Question], list[Question]]:
-    """Questions by other ids, in the order of these, and the same questions with these ids."""
-    hidden = {digest([part, question.question_id])[:ID_LENGTH]: question for question in questions}
-    hidden = dict(sorted(hidden.items()))
-    return hidden, [replace(question, question_id=shown) for shown, question in hidden.items()]
 
 
 def answer(answerer: Answerer, questions: Sequence[Question], left_out: Sequence[str | None] = ()) -> list[Answer]:
@@ -99,8 +94,8 @@ def _problem(question: Question, given: object) -> str:
     values = given.probabilities
     if values and (len(values) != len(question.options) or not all(map(isfinite, values))):
         return f"probabilities: found {values!r}, expected {len(question.options)} finite numbers"
-    if values and not (min(given.probabilities) >= 0 and _is_one(sum(given.probabilities))):
-        return f"probabilities: found {given.probabilities!r}, expected numbers of at least 0 that add up to 1"
+    if values and not (min(values) >= 0 and isclose(sum(values), 1, abs_tol=SUM_ERROR)):
+        return f"probabilities: found {values!r}, expected numbers of at least 0 that add up to 1"
     if unknown := [cause for cause in given.causes if cause not in [*Cause]]:
         return f"causes: found {unknown[0]!r}, expected {', '.join(Cause)}"
     for name in ("tokens_in", "tokens_out", "time_ms"):
@@ -108,10 +103,6 @@ def _problem(question: Question, given: object) -> str:
         if value is not None and not (isfinite(value) and value >= 0):
             return f"{name}: found {value!r}, expected a number of at least 0"
     return ""
-
-
-def _is_one(total: float) -> bool:
-    return isclose(total, 1, abs_tol=SUM_ERROR)
 
 
 def fresh(component: Component) -> Component:

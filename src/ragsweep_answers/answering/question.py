@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ragsweep.core.errors import RagsweepError
 from ragsweep.core.timing import UNKNOWN, Machines
@@ -95,12 +95,12 @@ class Answerer(Component, ABC):
     It is asked once for each kind of evidence: what was retrieved, and the controls. Each time, a fresh copy is asked,
     in another order and with other ids, and it is not told which evidence it gets. An answerer must not keep answers by
     the text of a question alone: the controls would then measure nothing.
+
+    Attributes:
+        recorded: Whether the answers exist already, so that the evidence of the questions is ignored.
     """
 
-    @property
-    def recorded(self) -> bool:
-        """Whether the answers exist already, so that the evidence of the questions is ignored."""
-        return False
+    recorded: ClassVar[bool] = False
 
     @property
     def system(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from ragsweep.core.digest import digest_file
 from ragsweep.core.errors import DatasetError
@@ -47,6 +47,8 @@ class RecordedAnswerer(Answerer):
         name: Name of the system that answered, for tables and charts; None takes that of the file.
     """
 
+    recorded: ClassVar[bool] = True
+
     path: Text
     confidence_scale: Literal["unit", "ten", "percent"] = "unit"
     missing: Literal["refuse", "no_answer"] = "refuse"
@@ -64,18 +66,13 @@ class RecordedAnswerer(Answerer):
             pattern_of(self.pattern)
 
     @property
-    def recorded(self) -> bool:
-        """They exist already."""
-        return True
-
-    @property
     def system(self) -> str:
         """The name that was given, or that of the file."""
         return str(self.name)
 
     @property
     def without_effect(self) -> tuple[str, ...]:
-        """The path: the fingerprint stands for the content."""
+        """The path: only the content of the file counts, by its fingerprint."""
         return ("path",)
 
     @cached_property

@@ -19,7 +19,6 @@ from ragsweep_answers.measuring.measures.retrieved import RECALL, EvidenceQualit
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
 
 GUESSING = "#444444"  # lines that show the accuracy of guessing
 CORRECT = "#009E73"
@@ -51,6 +50,8 @@ def draw(evaluation: Evaluation) -> Iterator[tuple[str, Figure]]:
 
 def confusion_matrix(counts: Indices, letters: str) -> Figure:
     """Which options are taken for which? The last column is "no answer"."""
+    from matplotlib.patches import Rectangle
+
     size = 3.4 + 0.55 * len(letters)
     title = "Which options are taken for which?"
     drawing = figure(size + 0.6, size, title, "Number of questions; outlined: correct", left=0.9, right=0.3, bottom=0.7)
@@ -62,7 +63,8 @@ def confusion_matrix(counts: Indices, letters: str) -> Figure:
             text = f"{counts[row, column]}"
             axes.text(column, row, text, ha="center", va="center", color="white" if dark else "#222222", fontsize=10)
         if row == column:
-            axes.add_patch(_outline(column, row))
+            corner = column - 0.5, row - 0.5
+            axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=CORRECT, linewidth=3, zorder=3))
     axes.set_xticks(range(len(letters) + 1), [*letters, "no\nanswer"])
     axes.set_yticks(range(len(letters)), [*letters])
     axes.set_xlabel("answered")
@@ -232,12 +234,6 @@ def _reliability(axes: Axes, curve: ReliabilityCurve) -> None:
     axes.set_xticks(QUARTERS)
     axes.set_yticks(QUARTERS)
     dress(axes, grid="both")
-
-
-def _outline(column: int, row: int) -> Patch:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor=CORRECT, linewidth=3, zorder=3)
 
 
 def _nothing(axes: Axes, why: str) -> None:

@@ -93,12 +93,10 @@ def answer_lines(cases: pd.DataFrame) -> Iterator[str]:
             "probabilities": answer.probabilities or None,
             "reasoning": answer.reasoning,
             "evidence": units,
-            "cited": answer.cited,
-            "time_ms": answer.time_ms,
-            "tokens_in": answer.tokens_in,
-            "tokens_out": answer.tokens_out,
-            "lost": answer.lost,
-            "causes": answer.causes,
+            **{
+                name: getattr(answer, name)
+                for name in ("cited", "time_ms", "tokens_in", "tokens_out", "lost", "causes")
+            },
             "exchanges": [exchange._asdict() for exchange in answer.exchanges],
         }
         yield json.dumps(line, ensure_ascii=False) + "\n"

@@ -133,7 +133,7 @@ class AnswersTask(Task):
     def without_effect(self) -> Sequence[str]:
         """Settings that have no effect on these answers: recorded ones exist already, others need no retrieval."""
         given = () if self.confidence_threshold is not None else ("confidence_threshold",)
-        if self._recorded:
+        if self.answerer.recorded:
             return (*given, "retriever", *STAGE_SETTINGS, "evidence", "tokenizer", "evaluation.controls")
         if not self._retrieves:
             return (*given, "retriever", *STAGE_SETTINGS, "k")
@@ -158,7 +158,7 @@ class AnswersTask(Task):
         """Raise an error if the dataset has not the evidence that is asked for, or recorded answers do not fit it."""
         if self.confidence_threshold and ECE not in self.metrics:
             raise ConfigError("task.confidence_threshold: no confidence is stated, so every answer would be withheld")
-        if self._recorded:
+        if self.answerer.recorded:
             self._answered(items, ["none"], None)
         else:
             if why := lacks_source(items, self.evidence, self._level):
@@ -191,7 +191,7 @@ class AnswersTask(Task):
         answered = self._answered(items, sources, ranking)
         everything, ranking = answered.pop(self._source), ranking and ranking.rows(rows)
         cases, unanswered = everything.iloc[rows].reset_index(drop=True), everything[~everything.index.isin(rows)]
-        if not (self._recorded or retrieves(cases["answer"])):
+        if not (self.answerer.recorded or retrieves(cases["answer"])):
             cases = cases.assign(**context_tokens(answerable, cases["question"], self.tokenizer, self.store))
         quality = quality_of(cases, self._source, answerable, ranking, k=self.k, settings=self.evaluation)
         evaluation = evaluate(cases, self._source, answered, quality, settings=self.evaluation, dataset=items.name)
@@ -208,15 +208,11 @@ class AnswersTask(Task):
         """Explain the answer to a case, line by line, for a terminal of `width` columns."""
         row = find(query, items.queries)
         asked = questions(items, contexts(items, self._source, self._rank(items, self._source), self.k, self._level))
-        asks = asked if self._recorded else [asked[row]]  # a file is read as a whole
+        asks = asked if self.answerer.recorded else [asked[row]]  # a file is read as a whole
         units = [items.units[unit] for unit in relevant_units(items, self._level)[row]]
-        given = self._ask(items, asks, self._source)[row if self._recorded else 0]
+        given = self._ask(items, asks, self._source)[row if self.answerer.recorded else 0]
         [question] = with_own_evidence(items, [asked[row]], [given])
         return explanation(record, items.cases[row], question, given, units, width=width)
-
-    @property
-    def _recorded(self) -> bool:
-        return self.answerer.recorded
 
     @property
     def _ranker(self) -> Ranker:
@@ -225,7 +221,7 @@ class AnswersTask(Task):
 
     @property
     def _source(self) -> Source:
-        return "none" if self._recorded else self.evidence
+        return "none" if self.answerer.recorded else self.evidence
 
     @property
     def _level(self) -> int:
@@ -233,11 +229,13 @@ class AnswersTask(Task):
 
     @property
     def _retrieves(self) -> bool:
-        return not self._recorded and not {*NEED_RANKING}.isdisjoint((self.evidence, *self.evaluation.controls))
+        return not self.answerer.recorded and not {*NEED_RANKING}.isdisjoint((self.evidence, *self.evaluation.controls))
 
     def _controls(self, answerable: Dataset) -> list[Source]:
         """The other evidence that the cases with an answer have."""
-        wanted = [] if self._recorded else [source for source in self.evaluation.controls if source != self.evidence]
+        wanted = (
+            [] if self.answerer.recorded else [source for source in self.evaluation.controls if source != self.evidence]
+        )
         return [source for source in dict.fromkeys(wanted) if not lacks_source(answerable, source, self._level)]
 
     def _rank(self, items: Dataset, *sources: Source) -> Ranking | None:
@@ -268,7 +266,7 @@ class AnswersTask(Task):
 
     def _ask(self, items: Dataset, asked: Sequence[Question], source: Source) -> list[Answer]:
         """Answers to questions; recorded ones are found by the ids of the cases."""
-        if self._recorded:
+        if self.answerer.recorded:
             return with_known_units(items, asked, answer(self.answerer, asked, items.left_out.ids))
         return ask_apart(self.answerer, asked, digest([items.digest, source]))
 
@@ -285,8 +283,8 @@ class AnswersTask(Task):
         metrics = [scores.accuracy_score(evaluation), *evaluation.calibration]
         given = evaluation.cases["answer"]
         timed = [answer.machines for answer in given if answer.time_ms is not None]
-        counted = scores.measures(evaluation, None if self._recorded else put_together(timed))
-        claims = claims_of(evaluation, metrics, counted, asked=asked, recorded=self._recorded)
+        counted = scores.measures(evaluation, None if self.answerer.recorded else put_together(timed))
+        claims = claims_of(evaluation, metrics, counted, asked=asked, recorded=self.answerer.recorded)
         sections = {heading: [claim.sentence for claim in of_heading] for heading, of_heading in claims.items()}
         return Measurement(
             items=tables.items(items),
@@ -312,6 +310,6 @@ class AnswersTask(Task):
 
     @property
     def _method(self) -> Method:
-        if self._recorded:
+        if self.answerer.recorded:
             return Method(self.answerer.system, chosen_by=("answerer", "answerer.path", "answerer.name"))
         return replace(self.retriever.method, name="", stands_for={}, chosen_by=("answerer", "reasoning"), vary="")

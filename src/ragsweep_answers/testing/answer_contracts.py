@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any, ClassVar
-
-import pytest
 
 from ragsweep.datasets.model.cases import LETTERS, Option
 from ragsweep.models.language.language_model import Completion, Exchange, Message, OptionScores
@@ -78,35 +77,35 @@ NO_TEXT_ANSWERS = ("", "It could be A or B.", "Answer: Z\nConfidence: 80%", "I a
 NO_JSON_ANSWERS = ("", "It could be A or B.", "{", "[]", SURE[:-1], '{"answer": "Z", "confidence": 1}', '{"answer": 2}')
 
 
+def always(text: str, *, structured: bool = False) -> TellingModel:
+    """A model that always returns the same."""
+    return TellingModel(lambda prompt: text, structured)
+
+
 class ReasoningContract(ComponentContract):
     """What must hold of a reasoning method. It runs with models that answer well, badly and not at all."""
 
-    @pytest.mark.parametrize(
-        ("text", "structured"),
-        [*((text, False) for text in NO_TEXT_ANSWERS), *((text, True) for text in NO_JSON_ANSWERS)],
-    )
-    def test_what_is_no_answer_is_never_a_letter(self, made: Any, text: str, structured: bool) -> None:
+    def test_what_is_no_answer_is_never_a_letter(self, made: Any) -> None:
         """And then there is no confidence. A letter in what is not the expected JSON does not count."""
-        for question in QUESTIONS:
-            given = self.asked(made, question, TellingModel(lambda prompt: text, structured))
-            assert (given.letter, given.confidence) == (None, None)
+        for structured, texts in ((False, NO_TEXT_ANSWERS), (True, NO_JSON_ANSWERS)):
+            for text, question in product(texts, QUESTIONS):
+                given = self.asked(made, question, always(text, structured=structured))
+                assert (given.letter, given.confidence) == (None, None), text
 
-    @pytest.mark.parametrize(
-        ("field", "value"), [("confidence", 85), ("confidence", None), ("cited", "page 3"), ("steps", 7), ("more", 1)]
-    )
-    def test_a_field_that_cannot_be_used_costs_no_other(self, made: Any, field: str, value: object) -> None:
+    def test_a_field_that_cannot_be_used_costs_no_other(self, made: Any) -> None:
         """The letter is read, and the field is named."""
-        text = json.dumps(json.loads(SURE) | {field: value})
-        given = self.asked(made, QUESTIONS[0], TellingModel(lambda prompt: text, structured=True))
-        assert given.letter == "B"
-        assert set(given.lost) == {field} - {"more"}
+        for name, value in (("confidence", 85), ("confidence", None), ("cited", "page 3"), ("steps", 7), ("more", 1)):
+            text = json.dumps(json.loads(SURE) | {name: value})
+            given = self.asked(made, QUESTIONS[0], always(text, structured=True))
+            assert given.letter == "B"
+            assert set(given.lost) == {name} - {"more"}
 
-    @pytest.mark.parametrize(("text", "structured"), [("See [1].\nAnswer: B\nConfidence: 80%", False), (SURE, True)])
-    def test_an_answer_is_read(self, made: Any, text: str, structured: bool) -> None:
+    def test_an_answer_is_read(self, made: Any) -> None:
         """From text and from JSON."""
-        given = self.asked(made, QUESTIONS[0], TellingModel(lambda prompt: text, structured))
-        assert given.letter == "B"
-        assert set(given.cited) <= {"manual.pdf#34"}
+        for text, structured in (("See [1].\nAnswer: B\nConfidence: 80%", False), (SURE, True)):
+            given = self.asked(made, QUESTIONS[0], always(text, structured=structured))
+            assert given.letter == "B"
+            assert set(given.cited) <= {"manual.pdf#34"}
 
     def test_every_prompt_and_response_is_in_the_answer_with_what_they_cost(self, made: Any) -> None:
         """So a reader can see what the model was asked; a score counts as a response. Tokens may not be known."""
@@ -130,15 +129,13 @@ class ReasoningContract(ComponentContract):
             assert "<|" not in prompt
             assert not any(line.startswith("Answer: C") for line in prompt.splitlines())
 
-    @pytest.mark.parametrize("number", [2, 26])
-    def test_any_number_of_options_can_be_chosen_from(self, made: Any, number: int) -> None:
+    def test_any_number_of_options_can_be_chosen_from(self, made: Any) -> None:
         """The last one, too."""
-        options = tuple(Option(letter, f"{count} tablets") for count, letter in enumerate(LETTERS[:number], 1))
-        last = options[-1].letter
-        model = TellingModel(
-            lambda prompt: f"Answer: {last}", score=lambda prompt, letter: float(letter.strip() == last)
-        )
-        assert self.asked(made, replace(QUESTIONS[0], options=options), model).letter == last
+        options = tuple(Option(letter, f"{count} tablets") for count, letter in enumerate(LETTERS, 1))
+        for last, number in (("B", 2), ("Z", 26)):
+            model = always(f"Answer: {last}")
+            model.score = lambda prompt, letter, last=last: float(letter.strip() == last)
+            assert self.asked(made, replace(QUESTIONS[0], options=options[:number]), model).letter == last
 
     def test_the_same_question_has_the_same_answer(self, made: Any) -> None:
         """Whatever was asked in between."""

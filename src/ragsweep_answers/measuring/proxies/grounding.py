@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from itertools import chain
 from statistics import fmean
 from typing import NamedTuple
@@ -19,7 +18,6 @@ from ragsweep_answers.answering.question import Answer, Evidence
 SUPPORTED = 0.5  # share of the content words of a claim
 SHORTEST_CLAIM = 3  # content words; shorter sentences are headings such as "Differential diagnosis"
 LEVELS = (0.4, 0.8)  # of relevance: shares of the concepts of the question
-GROUNDED_TEXTS_KEPT = 1 << 15  # whose words are kept: passages come back for many questions
 
 
 class Grounding(NamedTuple):
@@ -63,7 +61,7 @@ def grounding(
 def _ground(case: Case, answer: Answer, evidence: Sequence[Evidence] | None) -> tuple[float, ...]:
     if not evidence:
         return np.nan, np.nan, np.nan, np.nan if evidence is None else 0
-    asked, passages = _words_of(case.text), [_words_of(passage.text) for passage in evidence]
+    asked, passages = reasoning_stems(case.text), [reasoning_stems(passage.text) for passage in evidence]
     covered = len(asked.intersection(chain.from_iterable(passages))) / max(len(asked), 1)
     relevance = float(sum(covered >= level for level in LEVELS))
     stems = map(reasoning_stems, SENTENCE_OR_LINE_END.split(answer.reasoning))
@@ -80,8 +78,3 @@ def _ground(case: Case, answer: Answer, evidence: Sequence[Evidence] | None) -> 
 
 def _supports(text: frozenset[str], claim: frozenset[str]) -> bool:
     return len(claim & text) >= SUPPORTED * len(claim)
-
-
-@lru_cache(GROUNDED_TEXTS_KEPT)
-def _words_of(text: str) -> frozenset[str]:
-    return reasoning_stems(text)

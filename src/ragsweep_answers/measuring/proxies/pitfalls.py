@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +22,6 @@ PITFALLS = (
     "ignored risk factors",
     "single-symptom focus",
 )
-CASES_KEPT = 1 << 15  # whose symptoms are kept: the runs of a sweep ask the same ones
 ENOUGH_MENTIONED = 0.5  # share of the symptoms or risk factors of the case that the reasoning should mention
 
 
@@ -86,21 +85,13 @@ def pitfalls(case: Case, answer: Answer) -> list[float]:
     """
     if not answer.reasoning.strip():
         return [np.nan] * len(PITFALLS)
-    reasoning = stems(answer.reasoning)
-    symptoms, risks = _named(case.text)
+    asked, reasoning, words = stems(case.text), stems(answer.reasoning), reasoning_words()
+    symptoms, risks = ([line for line in table if contains(asked, line)] for table in words[-2:])
     mentioned, considered = (sum(contains(reasoning, line) for line in lines) for lines in (symptoms, risks))
     return [
-        not contains(reasoning, reasoning_words().differential),
+        not contains(reasoning, words.differential),
         mentioned < ENOUGH_MENTIONED * len(symptoms),
-        contains(reasoning, reasoning_words().unsure),
+        contains(reasoning, words.unsure),
         considered < ENOUGH_MENTIONED * len(risks),
         len(symptoms) > 1 and mentioned == 1,
     ]
-
-
-@lru_cache(CASES_KEPT)
-def _named(case: str) -> tuple[list[Phrases], list[Phrases]]:
-    """The lines of symptoms and of risk factors that a case names."""
-    asked, words = stems(case), reasoning_words()
-    symptoms, risks = ([line for line in table if contains(asked, line)] for table in words[-2:])
-    return symptoms, risks
