@@ -73,16 +73,16 @@ def of(candidate, baseline, margin=0.02):
 def test_what_the_queries_cannot_show_is_uncertain_and_says_how_many_could():
     found = of([0.5, 0.6, 0.4, 0.7] * 8, [0.4, 0.7, 0.5, 0.6] * 8)
     assert found.verdict is Verdict.UNCERTAIN
-    assert found.found.least == 149
+    assert found.tests.least == 149
     [*_, needed] = found.claims()
-    assert (needed.name, needed.numbers) == ("gate_needed", {"least": 149, "needed": found.found.needed})
+    assert (needed.name, needed.numbers) == ("gate_needed", {"least": 149, "needed": found.tests.needed})
     assert "149 queries" in needed.sentence
-    assert f"{found.found.needed:,} queries" in needed.sentence
+    assert f"{found.tests.needed:,} queries" in needed.sentence
 
 
 def test_a_small_loss_that_is_shown_to_be_within_the_margin_passes():
     found = of([0.499] * 300, [0.5] * 300)
-    assert found.found.p_worse < 0.05
+    assert found.tests.p_worse < 0.05
     assert found.verdict is Verdict.NOT_WORSE
 
 

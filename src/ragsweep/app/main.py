@@ -81,12 +81,12 @@ def _subcommand() -> str:
 
 def commands() -> dict[str, Command]:
     """All subcommands by name. Raises `ConfigError` where a plugin brings one that is there already."""
-    found = {name: Command(about, f"ragsweep.app.{module}:{name}") for name, (module, about) in COMMANDS.items()}
+    listed = {name: Command(about, f"ragsweep.app.{module}:{name}") for name, (module, about) in COMMANDS.items()}
     for name, plugin in plugins().items():
-        if taken := sorted(found.keys() & plugin.commands.keys()):
+        if taken := sorted(listed.keys() & plugin.commands.keys()):
             raise ConfigError(f"plugin {name}: the command {taken[0]!r} is there already")
-        found |= plugin.commands
-    return found
+        listed |= plugin.commands
+    return listed
 
 
 def usage() -> str:

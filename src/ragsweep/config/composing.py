@@ -73,16 +73,17 @@ class SharingLoader:
     def _values(self, parsed: Sequence[Override]) -> list[Override]:
         """The overrides that set a value, and neither choose an option nor meet what another one adds or deletes."""
         changes = [line for line in parsed if line.type is OverrideType.CHANGE and not line.is_hydra_override()]
-        others = tuple(f"{line.key_or_group}." for line in parsed if line not in changes)
+        structural = tuple(f"{line.key_or_group}." for line in parsed if line not in changes)
 
         def is_met(name: str) -> bool:
-            return name.startswith(others) or any(other.startswith(name) for other in others)
+            return name.startswith(structural) or any(other.startswith(name) for other in structural)
 
         return [line for line in changes if not self.is_choice(line) and not is_met(f"{line.key_or_group}.")]
 
     def is_choice(self, override: Override) -> bool:
         """Whether an override chooses an option, or several in turn, rather than set a value."""
-        is_group = override.package or self._options_of(override.key_or_group)
+        name = override.key_or_group
+        is_group = override.package or ("." not in name and self._options_of(name))  # asking for options is slow
         return bool(is_group) and not isinstance(override.value(), dict)
 
     def __getattr__(self, name: str) -> Any:
