@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import yaml
-from warm import Process
+from warm import CHARTS, NO_CHARTS, Process
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -76,6 +76,8 @@ def in_this_process(folder: Path, *arguments: str, **environment: str) -> subpro
         patch.setattr("ragsweep.app.cli.SweepCallback.sweep", None)  # of an earlier sweep
         patch.setattr("ragsweep.core.drawing._processes", [])
         patch.setattr("sys.path", [*sys.path])
+        for place, function in NO_CHARTS.items() if not CHARTS.items() <= environment.items() else ():
+            patch.setattr(place, function)
         for changed in (sys, "unraisablehook"), (warnings, "formatwarning"):
             patch.setattr(*changed, getattr(*changed))  # to be put back
         for variable, value in ({"RAGSWEEP_PROJECT": str(folder)} | environment).items():  # else it sets this one
