@@ -18,9 +18,10 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import loaded_yaml
 import pytest
 import yaml
-from warm import CHARTS, NO_CHARTS, Process
+from warm import CHARTS, NO_CHARTS, Process, sets_mode
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -76,6 +77,9 @@ def in_this_process(folder: Path, *arguments: str, **environment: str) -> subpro
         patch.setattr("ragsweep.app.cli.SweepCallback.sweep", None)  # of an earlier sweep
         patch.setattr("ragsweep.core.drawing._processes", [])
         patch.setattr("sys.path", [*sys.path])
+        patch.setattr("omegaconf.OmegaConf.load", loaded_yaml.load)
+        if not sets_mode(arguments):
+            patch.setattr("hydra._internal.hydra.Hydra.get_mode", lambda *_, **__: None)
         for place, function in NO_CHARTS.items() if not CHARTS.items() <= environment.items() else ():
             patch.setattr(place, function)
         for changed in (sys, "unraisablehook"), (warnings, "formatwarning"):

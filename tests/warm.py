@@ -19,7 +19,7 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
@@ -106,7 +106,7 @@ NO_CHARTS: dict[str, Callable[..., Any]] = {
     "ragsweep.app.sweep.start_drawing": lambda: None,
     "ragsweep.core.drawing.save_charts": lambda *_: [],
 }
-MAY_SET_MODE = ("experiment", "hydra.mode", "hydra.searchpath", "--config")  # what an argument has that may say -m
+MAY_SET_MODE = ("experiment", "hydra.mode", "hydra.searchpath", "--config")  # so begins an argument that may say -m
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload([*LOADED])
@@ -175,6 +175,11 @@ class Process:
             return rest[0], self._errors.read()
 
 
+def sets_mode(arguments: Sequence[str]) -> bool:
+    """Whether an argument, or a file that it chooses, may set Hydra's mode, for which Hydra composes once more."""
+    return any(argument.lstrip("+").startswith(MAY_SET_MODE) for argument in arguments)
+
+
 def kill_all() -> None:
     """End what a failed test has left running, which would keep the session from ending."""
     for process in multiprocessing.active_children():
@@ -200,7 +205,7 @@ def _run(
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it runs in the background ignore it
     multiprocessing.set_start_method(None, force=True)
     drawing.get_context = lambda _: _context
-    if not any(name in argument for argument in arguments for name in MAY_SET_MODE):
+    if not sets_mode(arguments):
         Hydra.get_mode = lambda *_, **__: None  # as it answers; this takes a quarter of a small run
     forkserver._forkserver.ensure_running = lambda: None  # it runs, but a process that it started does not know
     for name, value in changed.items():  # variables that the libraries have set stay

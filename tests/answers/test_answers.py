@@ -12,6 +12,7 @@ from answers import small_answers
 from answers.small_answers import Fixed, cases_of, named, settings
 from application import assert_refused
 from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix
+from warm import CHARTS
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Dataset, FixedChunker, PageChunker
@@ -351,7 +352,7 @@ def search_of(dataset):
 
 @pytest.fixture(scope="module")
 def sweep(shared_application, arguments):
-    process = shared_application.run(*arguments, "-m", "retriever=sparse", "retriever.b=0,0.75", "k=2")
+    process = shared_application.run(*arguments, "-m", "retriever=sparse", "retriever.b=0,0.75", "k=2", **CHARTS)
     assert process.returncode == 0, process.stderr
     return process.stdout
 

@@ -20,6 +20,7 @@ import pytest
 from application import PROJECT, Application
 from mlflow.entities import Run
 from servers import free_port
+from warm import CHARTS
 
 WAIT = 60_000  # ms; a busy machine of two cores needs a while
 ASSISTANT_WAS_HERE = "localStorage.setItem('mlflow.assistant.fab.autoOpenedOnFirstLoad_v1', 'true')"
@@ -105,7 +106,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, cache: Path, processes: None)
     application = Application(home, cache)
     addresses = []
     for sweep in (SWEEP, OTHER_SWEEP):
-        process = application.run(*sweep)
+        process = application.run(*sweep, **CHARTS)
         assert process.returncode == 0, process.stderr
         addresses.append(process.stdout.splitlines()[-1].partition(" ")[0])
     with make_ui(application.uri, home) as url:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import small
+from warm import CHARTS
 
 LETTERS = "ABCD"
 PAGES = [
@@ -157,7 +158,7 @@ def settings(files):
 def systems(shared_application, settings, files):
     """A sweep over the recorded answers of both systems."""
     paths = f"answerer.path={files}/hybrid.jsonl,{files}/sure.jsonl"
-    process = shared_application.run("-m", *settings, paths)
+    process = shared_application.run("-m", *settings, paths, **CHARTS)
     assert process.returncode == 0, process.stderr
     return shared_application
 
@@ -477,7 +478,7 @@ def test_the_answerer_that_needs_no_model_states_a_confidence(shared_application
         "answerer.scale=0.1,0.4",
         "encoder=wordllama",
     ]
-    process = shared_application.run("-m", *arguments, *columns, *scales, "evaluation.resamples=200")
+    process = shared_application.run("-m", *arguments, *columns, *scales, "evaluation.resamples=200", **CHARTS)
     assert process.returncode == 0, process.stderr
     runs = {run.data.params.get("answerer.scale"): run for run in shared_application.children()}
     rows = [table(shared_application.artifacts(runs[scale]), "per_query.csv") for scale in ("0.1", "0.4")]

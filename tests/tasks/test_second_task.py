@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from application import PROJECT
+from warm import CHARTS
 
 from ragsweep.core.digest import digest
 from ragsweep.core.limits import Between
@@ -116,7 +117,7 @@ ENVIRONMENT = {"PYTHONPATH": f"{HERE}:{PROJECT / 'tests'}"}
 
 @pytest.fixture(scope="module")
 def sweep(shared_application):
-    process = shared_application.run(*TASK, *SWEEP, **ENVIRONMENT)
+    process = shared_application.run(*TASK, *SWEEP, **ENVIRONMENT, **CHARTS)
     assert process.returncode == 0, process.stderr
     parent = shared_application.parents()[0]
     children = {run.info.run_name: run for run in shared_application.children()}

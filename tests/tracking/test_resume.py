@@ -12,6 +12,7 @@ from application import Application, said, succeeded
 from held import ENVIRONMENT, held_by
 from omegaconf import OmegaConf
 from small import QUERIES, write_queries
+from warm import CHARTS
 
 from ragsweep.tracking import close_orphans
 
@@ -26,7 +27,7 @@ def undisturbed(tmp_path_factory, cache, dataset):
     application = Application(tmp_path_factory.mktemp("undisturbed"), cache)
     application.run("k=0")  # so that loading the libraries is not part of the time
     started = time.monotonic()
-    succeeded(application.run(*SWEEP, *dataset))
+    succeeded(application.run(*SWEEP, *dataset, **CHARTS))
     return application, time.monotonic() - started
 
 
@@ -65,7 +66,7 @@ def assert_whole(application, undisturbed):
 
 def test_a_killed_sweep_is_resumed_as_if_nothing_had_happened(application, dataset, undisturbed):
     undisturbed, _ = undisturbed
-    process = application.start(*SWEEP, *dataset)
+    process = application.start(*SWEEP, *dataset, **CHARTS)
     for _ in range(2):
         process.stdout.readline()
     process.kill()

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import yaml
 from application import METRICS, said, succeeded
+from warm import CHARTS
 
 import ragsweep
 
@@ -24,7 +25,7 @@ RESULTS = {
 @pytest.fixture(scope="module")
 def finished(shared_application):
     """One run with two settings changed, on the bundled manual."""
-    process = succeeded(shared_application.run("retriever.alpha=0.5", "k=25"))
+    process = succeeded(shared_application.run("retriever.alpha=0.5", "k=25", **CHARTS))
     [run] = shared_application.runs()
     return process, run, shared_application.artifacts(run)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from application import PROJECT, Application, said, succeeded
+from warm import CHARTS
 
 from ragsweep import runs
 from ragsweep.report.markup import markdown
@@ -56,7 +57,7 @@ def recorded(application, parent):
 def swept(shared_application):
     """What `make sweep` runs, the first command of the README."""
     [given] = re.findall(r"^sweep:.*\n\t\S+/python run\.py (.*)$", (PROJECT / "Makefile").read_text(), re.MULTILINE)
-    process = succeeded(shared_application.run(*given.split()))
+    process = succeeded(shared_application.run(*given.split(), **CHARTS))
     [parent] = shared_application.parents()
     return process, parent, shared_application.children()
 

@@ -9,7 +9,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.override_parser.types import Override, OverrideType
+from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -76,7 +76,7 @@ def plan(config: DictConfig, left: Sequence[str] = ()) -> Plan:
 
 def _jobs(config: DictConfig, loader: SharingLoader, typed: Sequence[Override]) -> tuple[list[list[str]], list[str]]:
     """The overrides of every job, and the names of the swept settings: of each file that is chosen, what it sweeps."""
-    choices = jobs_of([override for override in typed if loader.is_choice(override)])
+    choices = jobs_of([override for override in typed if loader.is_structural(override)])
     options = {line for lines in choices for line in lines}
     files: dict[str, tuple[DictConfig, list[set[str]]]] = {}  # what is swept, and the options for which that holds
     for lines in choices:
@@ -150,9 +150,7 @@ def _applicable(config: DictConfig, loader: SharingLoader, jobs: Sequence[list[s
     given, used = set[str](), set[str]()
     for job in jobs:
         overrides = loader.parsed(job)
-        chosen = [
-            override for override in overrides if loader.is_choice(override) or override.type is not OverrideType.CHANGE
-        ]
+        chosen = [override for override in overrides if loader.is_structural(override)]
         key = tuple(str(override.input_line) for override in chosen)
         if key not in composed:
             composed[key] = OmegaConf.to_container(without_hydra(loader.chosen(config, chosen)))  # type: ignore[assignment]

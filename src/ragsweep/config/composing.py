@@ -80,6 +80,10 @@ class SharingLoader:
 
         return [line for line in changes if not self.is_choice(line) and not is_met(f"{line.key_or_group}.")]
 
+    def is_structural(self, override: Override) -> bool:
+        """Whether an override chooses an option, or adds or deletes something, rather than set a value."""
+        return self.is_choice(override) or override.type is not OverrideType.CHANGE
+
     def is_choice(self, override: Override) -> bool:
         """Whether an override chooses an option, or several in turn, rather than set a value."""
         name = override.key_or_group
