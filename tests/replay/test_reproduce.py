@@ -103,6 +103,7 @@ def test_every_run_of_the_bundled_sweep_is_computed_again_with_any_threads(bundl
     assert_identical(bundled_sweep.in_new_interpreter("reproduce", *given, **environment), 15)
 
 
+@pytest.mark.release
 @pytest.mark.parametrize(
     "threads",
     [{"OMP_NUM_THREADS": "1"}, pytest.param({"OPENBLAS_NUM_THREADS": "3"}, marks=pytest.mark.soak)],
