@@ -150,6 +150,7 @@ finally:
 """
 
 
+@pytest.mark.release
 def test_the_kernel_sweeps_without_plugins(application, dataset):
     code = WITHOUT_PLUGINS.format(names=IN_KERNEL, plugins=PLUGINS)
     arguments = application.arguments("-m", *dataset, "retriever=sparse,hybrid", "encoder=wordllama", "k=1,2")

@@ -53,7 +53,7 @@ def questions_of(application, twice=0):
 
 
 def test_losers_are_asked_few_questions_and_the_others_each_question_once(application, race):
-    process = application.in_new_interpreter("run", *race, "k=1,3", project=application.home)
+    process = application.script("run", *race, "k=1,3", RAGSWEEP_PROJECT=str(application.home))
     assert process.returncode == 0, process.stderr
     asked = questions_of(application)
     assert asked["0.9"] == QUESTIONS
@@ -100,7 +100,7 @@ def test_a_killed_race_goes_on_with_the_same_questions_and_drops_the_same(applic
     process.kill()
     process.communicate()
     assert 60 < sum(questions_of(application).values()) < 4 * QUESTIONS
-    resumed = application.in_new_interpreter("run", *race, "k=1", "tracking.resume=true", project=application.home)
+    resumed = application.script("run", *race, "k=1", "tracking.resume=true", RAGSWEEP_PROJECT=str(application.home))
     assert resumed.returncode == 0, resumed.stderr
     asked = questions_of(application, twice=1)  # that was not answered when it was killed
     assert "race: after 16" in resumed.stderr
