@@ -7,16 +7,15 @@ reads it. Numbers are computed anew by slow loops over the texts and over the fi
 import json
 import math
 import re
-import subprocess
-import sys
 from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 import small
-from application import PROJECT
+from application import PROJECT, succeeded
 from rank_bm25 import BM25Okapi
+from warm import CHARTS
 
 ALPHAS, CUTOFFS = [0, 0.3, 0.5, 0.7, 1], [3, 5, 10]
 LINE = ["-m", "retriever.alpha=0,0.3,0.5,0.7,1", "k=3,5,10"]
@@ -46,10 +45,8 @@ def questions(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def sweep(shared_application, questions):
-    """The sweep of the card's line, in an interpreter of its own, with another folder as the current one."""
-    command = [sys.executable, str(PROJECT / "run.py"), *shared_application.arguments(*LINE, *questions)]
-    process = subprocess.run(command, cwd=shared_application.home, capture_output=True, text=True, check=False)
-    assert process.returncode == 0, process.stderr
+    """The sweep of the card's line, with another folder than the project's as the current one."""
+    succeeded(shared_application.run(*LINE, *questions, **CHARTS))
     return shared_application
 
 
