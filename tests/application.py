@@ -203,7 +203,7 @@ def succeeded(process: subprocess.CompletedProcess[str]) -> subprocess.Completed
     return process
 
 
-def said(stderr: str) -> list[str]:
+def error_lines(stderr: str) -> list[str]:
     """The lines on standard error, but for what every run says of its dataset."""
     return [line for line in stderr.splitlines() if " read as: " not in line and "pages without text" not in line]
 
@@ -212,7 +212,7 @@ def assert_refused(process: subprocess.CompletedProcess[str], application: Appli
     """One line that says it, exit status 2, no traceback, and nothing recorded."""
     assert process.returncode == 2, process.stderr
     assert process.stdout == ""
-    [line] = said(process.stderr)
+    [line] = error_lines(process.stderr)
     assert expected in line
     assert application.runs() == []
     assert not (application.home / "outputs").exists()

@@ -5,10 +5,10 @@ from ragsweep.datasets import Collection, Document, Questions, TableQuestions
 
 def read_strictly(questions: Questions, documents: tuple[Document, ...]) -> Collection:
     """What is asked. Raises `DatasetError` if a question cannot be used."""
-    found = questions.read(documents)
-    if found.faults is not None:
-        found.faults.left_out("refuse", len(found.queries))
-    return found
+    queries = questions.read(documents)
+    if queries.faults is not None:
+        queries.faults.left_out("refuse", len(queries.queries))
+    return queries
 
 
 def span_questions(path: str, document: str | None = "corpus_id") -> TableQuestions:

@@ -72,14 +72,14 @@ def nodes(path):
 @cache
 def imports(path):
     """Every module that a file imports, also inside functions."""
-    found = set()
+    names = set()
     for node in nodes(path):
         if isinstance(node, ast.Import):
-            found |= {name.name for name in node.names}
+            names |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom):
             inner = {f"{node.module}.{name.name}" for name in node.names}
-            found |= (inner & MODULES.keys()) or {node.module}
-    return found
+            names |= (inner & MODULES.keys()) or {node.module}
+    return names
 
 
 def package(name):
@@ -96,7 +96,7 @@ IN_KERNEL = sorted(name for name in MODULES if package(name) == KERNEL)
 def test_a_room_imports_only_rooms_below_it():
     for name in IN_KERNEL:
         above = ROOMS[: ROOMS.index(room(name))] if room(name) not in PUBLIC else ()
-        imported = {room(each) for each in imports(MODULES[name]) & {*IN_KERNEL}}
+        imported = {room(target) for target in imports(MODULES[name]) & {*IN_KERNEL}}
         refused = imported & {*above, *(() if room(name) in PUBLIC else PUBLIC)}
         assert not refused, f"{name} imports {refused}: import from a room below, not names for users"
 
@@ -104,7 +104,7 @@ def test_a_room_imports_only_rooms_below_it():
 def test_the_kernel_imports_and_names_no_plugin():
     assert {package(name) for name in MODULES} - {KERNEL, "hydra_plugins"} == PLUGINS
     for name in IN_KERNEL:
-        assert not PLUGINS & {package(each) for each in imports(MODULES[name])}, name
+        assert not PLUGINS & {package(target) for target in imports(MODULES[name])}, name
         assert not [plugin for plugin in PLUGINS if plugin in MODULES[name].read_text()], name
     for file in (PROJECT / "conf").rglob("*.yaml"):
         assert not [plugin for plugin in PLUGINS if plugin in file.read_text()], file
@@ -113,7 +113,7 @@ def test_the_kernel_imports_and_names_no_plugin():
 def test_no_plugin_imports_another_one():
     for name, path in MODULES.items():
         if package(name) in PLUGINS:
-            assert not (PLUGINS - {package(name)}) & {package(each) for each in imports(path)}, name
+            assert not (PLUGINS - {package(name)}) & {package(target) for target in imports(path)}, name
 
 
 def test_no_files_import_each_other_in_a_circle():
@@ -129,10 +129,10 @@ OF_TESTS = {"pytest"}  # imported by the suites in `ragsweep.testing`, whose use
 
 
 def test_every_package_that_is_imported_is_declared():
-    declared = {re.split(r"[^\w.-]", each)[0].lower().replace("_", "-") for each in metadata.requires("ragsweep")}
+    declared = {re.split(r"[^\w.-]", name)[0].lower().replace("_", "-") for name in metadata.requires("ragsweep")}
     ours = {package(name) for name in MODULES}
-    imported = {package(each) for path in MODULES.values() for each in imports(path)} - ours - sys.stdlib_module_names
-    names = {OF_MODULES.get(each, each.replace("_", "-")) for each in imported - OF_TESTS}
+    imported = {package(name) for path in MODULES.values() for name in imports(path)} - ours - sys.stdlib_module_names
+    names = {OF_MODULES.get(name, name.replace("_", "-")) for name in imported - OF_TESTS}
     assert names - declared == set()
 
 
@@ -180,8 +180,8 @@ def test_only_two_rooms_know_mlflow():
     knows = {
         ".".join(name.split(".")[:2])
         for name, path in MODULES.items()
-        for each in imports(path)
-        if each.partition(".")[0] == "mlflow"
+        for target in imports(path)
+        if target.partition(".")[0] == "mlflow"
     }
     assert knows == {"ragsweep.mlflow", "ragsweep.tracking"}
 
@@ -190,15 +190,15 @@ def test_the_kernels_tests_import_no_plugin():
     tests = PROJECT / "tests"
     plugins = {path.name for path in SOURCE.glob("ragsweep_*")}
     of_kernel = [path for path in tests.rglob("*.py") if path.relative_to(tests).parts[0] not in PLUGIN_TESTS]
-    named = {path.relative_to(tests): {each.partition(".")[0] for each in imports(path)} for path in of_kernel}
-    assert {str(path): found & plugins for path, found in named.items() if found & plugins} == {}
+    named = {path.relative_to(tests): {name.partition(".")[0] for name in imports(path)} for path in of_kernel}
+    assert {str(path): packages & plugins for path, packages in named.items() if packages & plugins} == {}
     assert plugins <= set().union(*(imported_by(folder) for folder in PLUGIN_TESTS))  # it can find them
 
 
 def imported_by(folder):
     """The packages that the tests in a folder import."""
     paths = (PROJECT / "tests" / folder).rglob("*.py")
-    return {each.partition(".")[0] for path in paths for each in imports(path)}
+    return {name.partition(".")[0] for path in paths for name in imports(path)}
 
 
 @pytest.mark.release

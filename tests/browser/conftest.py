@@ -76,8 +76,8 @@ def make_ui(uri: str, folder: Path) -> Iterator[str]:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     settings = f"VENV={sys.prefix}", f"URI={uri}", f"PORT={port}", f"--assume-old={sys.prefix}/.ready"
-    said = folder / "make_ui.txt"
-    with said.open("w") as out:
+    output = folder / "make_ui.txt"
+    with output.open("w") as out:
         server = subprocess.Popen(
             ["make", "--no-print-directory", "--directory", PROJECT, "ui", *settings],
             env={**os.environ, "PYTHONPATH": str(PROJECT / "src")},
@@ -91,7 +91,7 @@ def make_ui(uri: str, folder: Path) -> Iterator[str]:
                 urllib.request.urlopen(f"{url}/health", timeout=5)
                 break
             except OSError:
-                assert server.poll() is None, said.read_text()
+                assert server.poll() is None, output.read_text()
                 time.sleep(0.1)
         yield url
     finally:

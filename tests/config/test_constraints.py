@@ -70,7 +70,7 @@ def test_an_annotation_accepts_what_it_says_and_says_so_of_other_values(hint, ac
     ],
 )
 def test_what_is_expected_is_said_in_words(hint, value, words):
-    assert all(each in expected(hint, value) for each in words)
+    assert all(word in expected(hint, value) for word in words)
 
 
 @pytest.mark.parametrize("hint", [object, int | object, Path, "unresolved"])
@@ -128,7 +128,7 @@ class OfUnknownType(TheirBase):
     ],
 )
 def test_the_rules_of_a_users_class_are_its_annotations(target, names):
-    assert {name for name, each in signature_of(target).parameters.items() if each.hint} == names
+    assert {name for name, parameter in signature_of(target).parameters.items() if parameter.hint} == names
 
 
 @given(st.integers() | st.text() | st.floats() | st.none() | st.lists(st.integers()))

@@ -201,12 +201,12 @@ def test_all_that_has_to_be_named_is_named_at_once(today):
     recorded = yaml.safe_dump(portable(as_recorded(asks)))
     with pytest.raises(ConfigError) as caught:
         trusted(recorded, today, {}, ())
-    said, _, given = str(caught.value).partition("; to allow, add: ")
+    refusal, _, given = str(caught.value).partition("; to allow, add: ")
     expected = {f"{name}={named[name]}" for name in ("language_model.base_url", "language_model.api_key_env")}
     assert {*given.split()} >= {*expected, "dataset.documents=PATH", "language_model.model=MODEL"}
-    assert "dataset.documents: found '/my/documents', outside the project" in said
-    assert "language_model.model: found 'qwen3'" in said
-    assert "; a record loads no model but " in said
+    assert "dataset.documents: found '/my/documents', outside the project" in refusal
+    assert "language_model.model: found 'qwen3'" in refusal
+    assert "; a record loads no model but " in refusal
     trusted(recorded, today, {**named, "dataset.documents": "/here"}, ())
 
 
@@ -361,8 +361,8 @@ def test_all_paths_outside_are_named_at_once_as_a_user_sets_them(today):
     names = ("corpus.path", "questions.path", "dataset.qrels")
     with pytest.raises(ConfigError) as caught:
         trusted(recorded, today, {}, ())
-    said, _, given = str(caught.value).partition("; to allow, add: ")
-    assert said.count("outside the project") == len(names)
+    refusal, _, given = str(caught.value).partition("; to allow, add: ")
+    assert refusal.count("outside the project") == len(names)
     assert given.split() == [f"{name}=PATH" for name in names]
     config = trusted(recorded, today, {name: f"/here/{name}" for name in names}, ())
     places = [f"dataset.{name.removeprefix('dataset.')}" for name in names]

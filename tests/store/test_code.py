@@ -115,8 +115,8 @@ def test_another_version_of_a_package_that_computes_is_another_code(monkeypatch,
 
 
 def test_the_packages_that_compute_are_required():
-    required = [each for each in metadata.requires("ragsweep") if "extra ==" not in each]
-    names = {re.split(r"[^\w.-]", each, maxsplit=1)[0].lower() for each in required}
+    required = [requirement for requirement in metadata.requires("ragsweep") if "extra ==" not in requirement]
+    names = {re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower() for requirement in required}
     assert {name.lower() for name in code.LIBRARIES} <= names
 
 
@@ -178,9 +178,9 @@ def test_a_result_of_code_that_was_edited_is_computed_anew(tmp_path):
         edited = tmp_path / "ragsweep" / name
         assert was in edited.read_text()
         edited.write_text(edited.read_text().replace(was, becomes))
-        found, anew = printed("store", f"empty of {edited.stem}")
-        assert found == anew != before
-        before = found
+        edited_result, anew = printed("store", f"empty of {edited.stem}")
+        assert edited_result == anew != before
+        before = edited_result
 
 
 class Named:

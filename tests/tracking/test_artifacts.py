@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from urllib.parse import unquote
 
 import pytest
-from application import said, succeeded
+from application import error_lines, succeeded
 
 import ragsweep
 from ragsweep.core.errors import RefusedError, TrackingError
@@ -81,7 +81,7 @@ def test_nothing_is_sent_to_a_foreign_place(application, dataset, tmp_path, plac
         else:
             process = application.run(*mode, *dataset, *RUN, "tracking.experiment=taken", **login)
             assert process.returncode == 2, process.stderr
-            [line] = said(process.stderr)
+            [line] = error_lines(process.stderr)
     assert "experiment 'taken': has its artifacts at " in line
     assert "tracking.artifacts=FOLDER_OR_ADDRESS allows" in line
     assert (application.runs(), files(foreign), heard) == ([], [], [])
@@ -107,7 +107,7 @@ def test_a_place_that_an_experiment_does_not_use_is_said_once(application, datas
     other = f"tracking.artifacts={tmp_path}/elsewhere"
     process = succeeded(application.run(*dataset, *RUN, other))
     kept = f"experiment small keeps its artifacts in {application.home}/artifacts; tracking.experiment=NAME makes one"
-    [line] = said(process.stderr)
+    [line] = error_lines(process.stderr)
     assert line.startswith(kept)
     assert not (tmp_path / "elsewhere").exists()
 

@@ -8,7 +8,7 @@ import socket
 import time
 
 import pytest
-from application import Application, said, succeeded
+from application import Application, error_lines, succeeded
 from held import ENVIRONMENT, held_by
 from omegaconf import OmegaConf
 from small import QUERIES, write_queries
@@ -173,7 +173,7 @@ def test_of_processes_that_resume_a_sweep_at_once_one_goes_on_also_after_a_crash
     [other] = [each for each in starts if each is not first]
     out, err = other.communicate()
     assert (other.returncode, out) == (2, "")
-    [line] = said(err)
+    [line] = error_lines(err)
     own = rf"process {first.pid} on {re.escape(socket.gethostname())} since \d{{4}}-\d\d-\d\d [\d:]{{8}}"
     what_to_do = "wait until it has ended, or end that process"
     assert re.search(rf"this sweep is being run by {own} \(run \w{{32}}\); {what_to_do}$", line)
@@ -207,7 +207,7 @@ def test_a_sweep_that_may_be_running_on_another_host_is_not_resumed_until_its_ru
     client.set_terminated(parent.info.run_id, "RUNNING")
     refused = copied_sweep.run(*SMALLER, *dataset, "tracking.resume=true")
     assert refused.returncode == 2
-    [line] = said(refused.stderr)
+    [line] = error_lines(refused.stderr)
     assert "this sweep is being run by process 1 on elsewhere since ?" in line
     _, command = line.split("close its run: python ")
     option, code = shlex.split(command)

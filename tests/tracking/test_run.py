@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 import yaml
-from application import METRICS, said, succeeded
+from application import METRICS, error_lines, succeeded
 from warm import CHARTS
 
 import ragsweep
@@ -34,7 +34,7 @@ def test_a_run_has_its_name_params_dataset_and_tags(finished):
     _, run, _ = finished
     assert (run.info.status, run.info.run_name) == ("FINISHED", "alpha=0.5 k=25")
     process, _, _ = finished
-    assert said(process.stderr) == []
+    assert error_lines(process.stderr) == []
     _, run, _ = finished
     assert run.data.params["retriever.alpha"] == "0.5"
     assert run.data.params["k"] == "25"

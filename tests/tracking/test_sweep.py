@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from application import PROJECT, Application, said, succeeded
+from application import PROJECT, Application, error_lines, succeeded
 from warm import CHARTS
 
 from ragsweep import runs
@@ -227,7 +227,7 @@ def test_the_terminal_shows_progress_table_best_and_address(swept):
     assert lines[-2].startswith("to see it in MLflow: cd /")
     assert lines[-1].startswith("http://127.0.0.1:5000/#/experiments/1/runs?workflowType=machine_learning")
     assert parent.info.run_id in lines[-1]
-    assert said(process.stderr) == []
+    assert error_lines(process.stderr) == []
 
 
 def test_a_failed_job_is_failed_and_the_others_go_on(application, dataset, tmp_path):

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 import requests
 import sqlalchemy.exc
-from application import in_this_process, said, succeeded
+from application import error_lines, in_this_process, succeeded
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException, RestException
 from mlflow.protos import databricks_pb2 as codes
@@ -52,7 +52,7 @@ def test_a_moved_folder_is_refused_until_its_old_place_is_a_link_to_it(copied_sw
     commands = [("compare", parent.info.run_id), ("reproduce", run.info.run_id, *dataset[2:])]
     for process in (moved.run(*sweep), *(moved.script_here(*arguments) for arguments in commands)):
         assert process.returncode == 2, process.stderr
-        [line] = said(process.stderr)
+        [line] = error_lines(process.stderr)
         assert f"{copied_sweep.home.as_uri()}/artifacts" in line
     assert [each.info.run_id for each in moved.parents()] == [parent.info.run_id]
     assert not copied_sweep.home.exists()
@@ -176,7 +176,7 @@ def test_a_variable_that_names_no_store_of_ours_is_refused_in_a_line(application
     monkeypatch.setenv(VARIABLE, address)
     refused = application.start_script(*command.split())
     assert refused.returncode == 2, refused.stdout
-    [line] = said(refused.stderr)
+    [line] = error_lines(refused.stderr)
     assert f"{VARIABLE}: " in line
     assert "unset it, or set tracking.uri=URI" in line
     assert "secret" not in line
@@ -195,7 +195,7 @@ def test_a_store_of_another_mlflow_is_refused_and_stays_as_it_was(application, d
         ui()
     refused = application.run(*dataset, "retriever=sparse")
     assert refused.returncode == 2, refused.stderr
-    [line] = said(refused.stderr)
+    [line] = error_lines(refused.stderr)
     assert command in line
     assert database.read_bytes() == before
 
