@@ -44,8 +44,10 @@ NEVER_QUICK = {PROJECT / "tests" / name for name in ("browser", "cluster")}  # f
 PLUGINS = ("answers", "audit", "engines", "generate", "plugins")
 SERVER_TESTS = "tests/cluster/"  # they share one tracking server
 START_FIRST = (
-    *(SERVER_TESTS, "tests/browser/", "tests/test_launchers.py", "tests/test_readme.py", "tests/app/test_cli.py"),
-    *("tests/tracking/test_resume.py", "tests/tracking/test_sweep.py", "tests/app/test_wheel.py", "tests/replay/"),
+    *(SERVER_TESTS, "tests/browser/", "tests/test_launchers.py", "tests/test_readme.py", "tests/app/test_wheel.py"),
+    *("tests/plugins/test_plugins.py", "tests/app/", "tests/tracking/test_sweep.py", "tests/tracking/test_resume.py"),
+    *("tests/tracking/test_push.py", "tests/audit/", "tests/answers/", "tests/replay/", "tests/production/"),
+    *("tests/engines/", "tests/references/", "tests/tracking/", "tests/config/", "tests/retrieval/", "tests/datasets/"),
 )
 
 
@@ -108,7 +110,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         slow = [item for item in items if _is_slow(item)]
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if not _is_slow(item)]
-    items.sort(key=lambda item: not item.nodeid.startswith(START_FIRST))
+    items.sort(key=_start)
+
+
+def _start(item: pytest.Item) -> int:
+    return next((place for place, path in enumerate(START_FIRST) if item.nodeid.startswith(path)), len(START_FIRST))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -260,6 +266,14 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the applications of all workers of this session keep their embeddings."""
     own = tmp_path_factory.getbasetemp()
     return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "cache"
+
+
+@pytest.fixture(scope="session")
+def scifact_store(cache: Path) -> Store:
+    """Keeps the embeddings of SciFact, which take minutes."""
+    from ragsweep.store.stage_store import Store
+
+    return Store(str(cache))
 
 
 @pytest.fixture(scope="session")

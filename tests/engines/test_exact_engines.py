@@ -6,14 +6,7 @@ from postgres import address, postgres
 from ragsweep.datasets import Dataset
 from ragsweep.evaluation import judge, ndcg
 from ragsweep.retrieval import DenseRetriever, ExactIndex, Search, SentenceTransformerEncoder
-from ragsweep.store.stage_store import Store
 from ragsweep_engines.pgvector_index import PgvectorIndex
-
-
-@pytest.fixture(scope="module")
-def scifact_store(tmp_path_factory):
-    """Keeps the embeddings of SciFact, which take minutes."""
-    return Store(str(tmp_path_factory.mktemp("store")))
 
 
 def ranking_of(scifact: Dataset, index, store):

@@ -8,7 +8,6 @@ import pytest
 from ragsweep.datasets import Dataset
 from ragsweep.evaluation import average_precision, judge, mrr, ndcg, precision, recall
 from ragsweep.retrieval import DenseRetriever, ExactIndex, Search, SentenceTransformerEncoder
-from ragsweep.store.stage_store import Store
 
 
 def test_the_ranking_is_that_of_all_inner_products(store, letters, manual_search):
@@ -28,12 +27,6 @@ def test_a_corpus_is_encoded_once_for_all_depths(store, letters):
         DenseRetriever(letters, store).rank(Search(("zinc", "iron"), ("iron",)), depth)
     stages = Path(store.path).glob("embeddings-*")  # of the passages, and of the queries
     assert [len([entry for entry in stage.iterdir() if entry.is_dir()]) for stage in stages] == [1, 1]
-
-
-@pytest.fixture(scope="module")
-def scifact_store(tmp_path_factory):
-    """Keeps the embeddings of SciFact, which take minutes."""
-    return Store(str(tmp_path_factory.mktemp("store")))
 
 
 def ranking_of(scifact: Dataset, index, store):
