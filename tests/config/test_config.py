@@ -374,13 +374,13 @@ def test_every_part_of_a_configuration_is_visited_once(overrides):
     assert {path for path in experiment.settings if not path.endswith(".fingerprint")} <= {*visited}
 
 
-@pytest.mark.parametrize(
-    "target", sorted({name for conf in conf_folders() for name in named_targets(conf) if not name.startswith("hydra")})
-)
-def test_what_a_setting_names_is_known_by_its_annotation(target):
+def test_what_a_setting_names_is_known_by_its_annotation():
     """A new class must not forget the mark, without which a record could choose a model, a server or a key."""
     telling = re.compile(r"model|tokenizer|(base_)?ur[li]|headers\w*|\w*_env|call")
-    for name, parameter in signature_of(target_of(target)).parameters.items():
-        plain = not is_component(optional(parameter.hint)) and get_origin(parameter.hint) is not Literal
-        if telling.fullmatch(name) and plain:
-            assert mark_of(parameter.hint), f"{target}.{name}"
+    unmarked = []
+    for target in {name for conf in conf_folders() for name in named_targets(conf) if not name.startswith("hydra")}:
+        for name, parameter in signature_of(target_of(target)).parameters.items():
+            plain = not is_component(optional(parameter.hint)) and get_origin(parameter.hint) is not Literal
+            if telling.fullmatch(name) and plain and not mark_of(parameter.hint):
+                unmarked.append(f"{target}.{name}")
+    assert unmarked == []

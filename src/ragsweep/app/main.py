@@ -92,14 +92,13 @@ def commands() -> dict[str, Command]:
 def usage() -> str:
     """The subcommands, a line each: the kernel's, then those of each plugin."""
     line = "  ragsweep {:<10} {}".format
-    lines = [line(name, about) for name, (_, about) in COMMANDS.items()]
+    lines = ["ragsweep: which retrieval configuration should I ship, and can I trust that answer?", ""]
+    lines += [line(name, about) for name, (_, about) in COMMANDS.items()]
     for name, plugin in plugins().items():
         lines += ["", f"{name}: {plugin.about}"]
         lines += [line(own, command.about) for own, command in plugin.commands.items()]
     lines += ["", "ragsweep COMMAND --help says more about a command, ragsweep --version says which version this is."]
-    return "\n".join(
-        ["ragsweep: which retrieval configuration should I ship, and can I trust that answer?", "", *lines]
-    )
+    return "\n".join(lines)
 
 
 def _refuse(problem: str) -> NoReturn:

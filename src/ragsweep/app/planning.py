@@ -47,16 +47,10 @@ class Plan(NamedTuple):
 
 
 def plan(config: DictConfig, left: Sequence[str] = ()) -> Plan:
-    """List the jobs of a sweep and check them all.
+    """List the jobs of a sweep and check them all. Raises `ConfigError` before anything is recorded.
 
-    Every configuration is measured once, and a setting applies to those that have it.
-
-    Args:
-        config: The configuration of the sweep.
-        left: Overrides of settings that it does not have, but some of its jobs may.
-
-    Raises:
-        ConfigError: A job is wrong, before anything is recorded.
+    Every configuration is measured once, and a setting applies to those that have it, as those that are `left` show,
+    which the defaults do not have.
     """
     try:
         str(config.hydra.sweep.dir)
@@ -196,8 +190,7 @@ def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[tuple[str
     for lines in jobs:
         experiment = built(lines)
         overrides = loader.parsed(lines)
-        of_groups = [override for override in overrides if not override.package]
-        groups = {_name(override): override.key_or_group.partition(".")[0] for override in of_groups}
+        groups = {_name(line): line.key_or_group.partition(".")[0] for line in overrides if not line.package}
         unused.append(unused_groups([*groups.values()], experiment.config, experiment.used))
         without = {name for name in swept if groups.get(name) in unused[-1]}
         used = tuple(str(override.input_line) for override in overrides if _name(override) not in without)

@@ -118,9 +118,8 @@ def expected(hint: Any, value: object) -> str:
     try:
         _adapter(hint).validate_python(value)
     except ValidationError as error:
-        messages = dict.fromkeys(fault["msg"] for fault in error.errors(include_url=False, include_context=False))
-        kept = [message for message in messages if not message.endswith(" None")]
-        texts = [re.sub("^(?:Input should be|Value error,) ", "", message) for message in kept]
+        msgs = dict.fromkeys(fault["msg"] for fault in error.errors(include_url=False, include_context=False))
+        texts = [re.sub("^(?:Input should be|Value error,) ", "", text) for text in msgs if not text.endswith(" None")]
         words = " or ".join([*texts, *(["null"] if type(None) in get_args(hint) else [])])
         return re.sub(r"Predicate '(?:\w+\.)*(\w+)' failed", lambda name: f"what {name[1].replace('_', ' ')}", words)
     return ""

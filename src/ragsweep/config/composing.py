@@ -30,7 +30,7 @@ class SharingLoader:
         self._loader, self._key = loader, key or uuid.uuid4().hex
         parse = OverridesParser.create(config_loader=loader).parse_overrides
         self._parse = cache(lambda line: parse([line])[0])  # `parse_override` would leave glob(*) without its options
-        self._options_of = cache(loader.get_group_options)
+        self._options_of = cache(loader.get_group_options)  # slow: asked only for what may be a group
         self._composed: dict[tuple[str, ...], DictConfig] = {}
 
     def load_sweep_config(self, master_config: DictConfig, sweep_overrides: list[str]) -> DictConfig:
@@ -78,17 +78,12 @@ class SharingLoader:
         def is_met(name: str) -> bool:
             return name.startswith(structural) or any(other.startswith(name) for other in structural)
 
-        return [line for line in changes if not self.is_choice(line) and not is_met(f"{line.key_or_group}.")]
+        return [line for line in changes if not self.is_structural(line) and not is_met(f"{line.key_or_group}.")]
 
     def is_structural(self, override: Override) -> bool:
-        """Whether an override chooses an option, or adds or deletes something, rather than set a value."""
-        return self.is_choice(override) or override.type is not OverrideType.CHANGE
-
-    def is_choice(self, override: Override) -> bool:
-        """Whether an override chooses an option, or several in turn, rather than set a value."""
-        name = override.key_or_group
-        is_group = override.package or ("." not in name and self._options_of(name))  # asking for options is slow
-        return bool(is_group) and not isinstance(override.value(), dict)
+        """Whether an override chooses an option, or several in turn, or adds or deletes, rather than set a value."""
+        is_group = override.package or ("." not in (name := override.key_or_group) and self._options_of(name))
+        return override.type is not OverrideType.CHANGE or (bool(is_group) and not isinstance(override.value(), dict))
 
     def __getattr__(self, name: str) -> Any:
         """What Hydra's loader has under this name."""

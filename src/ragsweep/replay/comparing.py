@@ -117,15 +117,13 @@ def check_same_task(one: Outcome, other: Outcome) -> None:
     """Raise `ConfigError` if two runs were measured on different data or by different settings."""
     tasks = one.task, other.task
     if tasks[0]["dataset"] != tasks[1]["dataset"]:
-        difference = "measured on different documents, queries or judgments, so their numbers cannot be compared"
-        raise ConfigError(f"{_on(one)}, {_on(other)}: {difference}")
+        reason = "measured on different documents, queries or judgments, so their numbers cannot be compared"
+        raise ConfigError(f"{_on(one)}, {_on(other)}: {reason}")
     for name in dict.fromkeys([*tasks[0], *tasks[1]]):
         values = [task.get(name) for task in tasks]
         if values[0] != values[1]:
-            difference = (
-                f"{name} is {values[0]} and {values[1]}" if name != "queries" else "measured on different queries"
-            )
-            raise ConfigError(f"{one.run_id}, {other.run_id}: {difference}, so their numbers cannot be compared")
+            reason = f"{name} is {values[0]} and {values[1]}" if name != "queries" else "measured on different queries"
+            raise ConfigError(f"{one.run_id}, {other.run_id}: {reason}, so their numbers cannot be compared")
 
 
 def _on(run: Outcome) -> str:

@@ -326,9 +326,7 @@ def _defined(target: str, modules: Sequence[str]) -> Any:
         objects = [resolve_name(step) for step in steps]
     except Exception as error:  # importing a module can raise anything
         raise ConfigError(f"{target}: cannot be imported ({first_line(error)})") from error
-    named = [
-        value for value in objects if ismodule(value) or isroutine(value) or isclass(value)
-    ]  # others are made there
+    named = [value for value in objects if ismodule(value) or isroutine(value) or isclass(value)]  # not instances
     homes = [value.__name__ if ismodule(value) else getattr(value, "__module__", None) for value in named]
     return objects[-1] if objects and all(map(is_allowed, homes)) else None
 

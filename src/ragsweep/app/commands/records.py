@@ -213,8 +213,7 @@ def export() -> int:
     places = [str(given.out)] if given.out else []
     if version := done.version:
         places.append(f"models:/{version.name}@{version.alias} (version {version.number})")
-    asked = counted(done.questions, "recorded question")
-    passages = counted(done.passages, "passage")
+    asked, passages = counted(done.questions, "recorded question"), counted(done.passages, "passage")
     print(f"{', '.join(places)}: {one_line(done.name)}, {passages}; {asked} answered as recorded")
     if reason := done.not_shipped:
         print(f"export: sweep {given.run_id} does not show that this should be shipped ({reason})", file=sys.stderr)
