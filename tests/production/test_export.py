@@ -125,7 +125,7 @@ def test_a_single_run_has_no_decision_and_its_index_only_if_asked(sweep, shared_
 
 def test_what_was_not_measured_is_not_exported(sweep, shared_application, tmp_path):
     for override in ("k=2", "returns=page", "chunker.size=200"):
-        done = shared_application.script("export", sweep.info.run_id, "--out", str(tmp_path / "new"), override)
+        done = shared_application.script_here("export", sweep.info.run_id, "--out", str(tmp_path / "new"), override)
         assert done.returncode == 2
         assert not (tmp_path / "new").exists()
 
