@@ -144,9 +144,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 def defaults_of(component: type) -> dict[str, Any]:
     """The settings of a component with their defaults; `MISSING` where there is none."""
-    makers = {each.name: each.default_factory for each in fields(component)}
     return {
-        each.name: each.default if makers[each.name] is MISSING else makers[each.name]()
-        for each in fields(component)
-        if each.init
+        field.name: field.default if field.default_factory is MISSING else field.default_factory()
+        for field in fields(component)
+        if field.init
     }

@@ -24,6 +24,7 @@ from ragsweep.tasks.metric import Guessing
 SETTINGS = DecisionSettings("f1", gains=["recall"], costs=["context/tokens", "latency/mean_ms"])
 MEASURED = {"dataset.name": "manual", "evaluation.resamples": "1000", "seed": "0"}
 CURVE = np.linspace(0.2, 0.9, 20)
+SHARE = {"higher_is_better": True, "low": 0.0, "high": 1.0}
 FACTS = {
     "method": {},
     "sections": {},
@@ -31,26 +32,14 @@ FACTS = {
     "dataset": {"name": "manual", "digest": "d1", "unit": "page"},
     "decided_by": "f1",
     "item_columns": ["relevant"],
-    "metrics": {
-        "f1": {"name": "f1", "title": "F1", "higher_is_better": True, "low": 0.0, "high": 1.0},
-        "recall": {"name": "recall", "title": "Recall", "higher_is_better": True, "low": 0.0, "high": 1.0},
-    },
+    "metrics": {"f1": {"name": "f1", "title": "F1", **SHARE}, "recall": {"name": "recall", "title": "Recall", **SHARE}},
     "findings": ["Every page has text."],
     "measures": {
-        "context/tokens": {
-            "name": "context/tokens",
-            "value": 500,
-            "title": "Tokens",
-            "unit": "tokens",
-            "higher_is_better": False,
-        },
-        "latency/mean_ms": {
-            "name": "latency/mean_ms",
-            "value": 20,
-            "title": "Latency",
-            "unit": "ms",
-            "higher_is_better": False,
-        },
+        name: {"name": name, "value": value, "title": title, "unit": unit, "higher_is_better": False}
+        for name, value, title, unit in (
+            ("context/tokens", 500, "Tokens", "tokens"),
+            ("latency/mean_ms", 20, "Latency", "ms"),
+        )
     },
     "cutoff": "k",
     "at_k": {"recall": CURVE.tolist(), "context/tokens": [100.0 * k for k in range(1, 21)]},
@@ -85,8 +74,8 @@ def of_scores(
     settings = {"k": "5", "retriever": "HybridRetriever", **MEASURED, **settings}
     values = {"context/tokens": 100.0 * float(settings["k"]), "latency/mean_ms": latency}
     measures = {name: {**about, "value": values[name]} for name, about in FACTS["measures"].items()}
-    known = {**FACTS, "measures": measures, "method": asdict(method(settings)), **dict(facts)}
-    return Outcome(name, f"id-{name}", swept, settings, table, facts_of(known))
+    record = {**FACTS, "measures": measures, "method": asdict(method(settings)), **dict(facts)}
+    return Outcome(name, f"id-{name}", swept, settings, table, facts_of(record))
 
 
 class Dense(Ranker):
@@ -101,10 +90,10 @@ def method(settings: Mapping[str, str]) -> Method:
     sparse = SparseRetriever(NO_STORE)
     alpha = as_number(settings.get("retriever.alpha", ""))
     hybrid = HybridRetriever(Dense(), sparse, alpha) if isinstance(alpha, int | float) else None
-    known = {"HybridRetriever": hybrid, "SparseRetriever": sparse}
-    found = getattr(known.get(settings["retriever"]), "method", Method())
-    stands_for = {f"retriever.{name}": value for name, value in found.stands_for.items()}
-    return replace(found, stands_for=stands_for, chosen_by=["retriever"])
+    retrievers = {"HybridRetriever": hybrid, "SparseRetriever": sparse}
+    of_retriever = getattr(retrievers.get(settings["retriever"]), "method", Method())
+    stands_for = {f"retriever.{name}": value for name, value in of_retriever.stands_for.items()}
+    return replace(of_retriever, stands_for=stands_for, chosen_by=["retriever"])
 
 
 def outcome(name, f1, swept, **settings) -> Outcome:
@@ -156,9 +145,8 @@ def over_alpha(scores, alphas: Sequence[float], types=None, **settings) -> Sweep
 
 def as_guesses(decision: Decision, chance: float, p: Sequence[float]) -> Decision:
     """A decision on runs that can be compared with guessing: its value, and a p-value for each run."""
-    known = [
-        replace(run, facts=replace(run.facts, metrics={**run.facts.metrics, "f1": replace(about, guessing=guessing)}))
-        for run, guessing in zip(decision.sweep.outcomes, [Guessing(chance, each, each) for each in p], strict=True)
-        for about in [run.facts.metrics["f1"]]
-    ]
-    return decide(replace(decision.sweep, outcomes=known))
+    runs = []
+    for run, p_value in zip(decision.sweep.outcomes, p, strict=True):
+        f1 = replace(run.facts.metrics["f1"], guessing=Guessing(chance, p_value, p_value))
+        runs.append(replace(run, facts=replace(run.facts, metrics={**run.facts.metrics, "f1": f1})))
+    return decide(replace(decision.sweep, outcomes=runs))

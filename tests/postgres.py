@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from servers import as_postgres
@@ -61,3 +62,12 @@ def postgres(*settings: str) -> Iterator[str]:
 def address(folder: str, user: str = USER, password: str = PASSWORD, database: str = "postgres") -> str:
     """The address of a database on it."""
     return f"postgresql://{user}:{password.replace(' ', '%20')}@/{database}?host={folder}"
+
+
+def run_in(database: str, *statement: Any) -> list[tuple[Any, ...]] | None:
+    """The rows that a statement returns, with its parameters; None where it returns none."""
+    import psycopg  # only where it is installed
+
+    with psycopg.connect(database, autocommit=True) as connection:
+        done = connection.execute(*statement)
+        return done.fetchall() if done.description else None

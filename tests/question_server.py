@@ -116,7 +116,7 @@ class Generate:
         return ["corpus=text", f"corpus.path={self.folder / 'documents'}"]
 
     def settings(self, *given: str) -> list[str]:
-        return [f"store.path={self.store}"] if not any(each.startswith("store.path=") for each in given) else []
+        return [f"store.path={self.store}"] if not any(argument.startswith("store.path=") for argument in given) else []
 
     def here(self, *given: str) -> tuple[int, str, str]:
         """As `run`, in this process."""
@@ -148,8 +148,8 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def assert_spans(questions: list[dict[str, Any]], documents: Path) -> None:
     """Every reference is what its document has between its offsets."""
-    for each in questions:
-        text = (documents / each["corpus_id"]).read_text(encoding="utf-8")
-        for reference in each["references"]:
+    for question in questions:
+        text = (documents / question["corpus_id"]).read_text(encoding="utf-8")
+        for reference in question["references"]:
             assert text[reference["start_index"] : reference["end_index"]] == reference["content"]
-        assert bool(each["references"]) == each["answerable"]
+        assert bool(question["references"]) == question["answerable"]

@@ -47,7 +47,7 @@ class Asked:
 
 
 def json_of(value: Any, status: int = 200, **headers: str) -> Reply:
-    named = {name.replace("_", "-"): each for name, each in headers.items()}
+    named = {name.replace("_", "-"): header for name, header in headers.items()}
     return Reply(json.dumps(value).encode(), status, named)
 
 
@@ -117,8 +117,8 @@ class SearchServer:
         def results(query: str, k: int) -> dict[str, Any]:
             scores = bm25.get_scores(words(query))
             best = sorted(range(len(PAGES)), key=lambda row: -scores[row])[:k]
-            found = [(*PAGES[row], scores[row]) for row in best if scores[row] > 0]
-            return {"results": [dict(zip(("source", "page", "text", "score"), each, strict=True)) for each in found]}
+            hits = [(*PAGES[row], scores[row]) for row in best if scores[row] > 0]
+            return {"results": [dict(zip(("source", "page", "text", "score"), hit, strict=True)) for hit in hits]}
 
         @app.post("/search")
         def posted(wanted: Wanted) -> dict[str, Any]:

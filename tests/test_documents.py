@@ -58,11 +58,10 @@ def typed():
 def loader(tmp_path_factory):
     """Hydra in a project that has the options which the pages ask their reader to write."""
     project = tmp_path_factory.mktemp("project")
-    for _, text in (block for whole in PAGES.values() for block in BLOCK.findall(whole)):
-        first = text.splitlines()[0].removeprefix("# ")
-        if first.startswith("conf/"):
-            (project / first).parent.mkdir(parents=True, exist_ok=True)
-            (project / first).write_text(text)
+    for _, text in (block for page in PAGES.values() for block in BLOCK.findall(page)):
+        if option := re.match(r"(?:# @package _global_\n)?# (conf/\S+)\n", text):
+            (project / option[1]).parent.mkdir(parents=True, exist_ok=True)
+            (project / option[1]).write_text(text)
     (project / "conf/dataset/mine.yaml").write_text("defaults: [pdf]\n")  # as `ragsweep init` writes it
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAGSWEEP_PROJECT", str(project))

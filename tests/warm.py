@@ -79,7 +79,7 @@ LOADED = (
     "ragsweep.experiment",
     "ragsweep.models.encoders.token_counts",
     "ragsweep.replay.comparing",
-    "ragsweep.report.report_files",
+    "ragsweep.report.report_page",
     "ragsweep.tasks.ranking.ranking_charts",
     "ragsweep.tasks.ranking.ranking_task",
     "ragsweep.tasks.ranking.spans.span_metrics",

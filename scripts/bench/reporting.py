@@ -63,7 +63,7 @@ def _seconds(grid: Grid) -> float:
         start = time.perf_counter()
         decision = decide(sweep)
         write_sweep(Path(folder), decision, Origin("python run.py -m", "", "", "20260101_000000"))
-        list(summary(decision, whole=True))
+        list(summary(decision, verbose=True))
         return time.perf_counter() - start
 
 

@@ -176,8 +176,8 @@ def approximate(dataset: Dataset, store: Store, rounds: int) -> Rows:
         ("IVF64,PQ48", FaissIndex("IVF64,PQ48", search={"nprobe": 8})),
     ):
         search = index.open(passages, lambda _, build: build())
-        passages = search(queries, DEPTH).passages
-        recall = np.mean([np.isin(*rows).mean() for rows in zip(best, passages, strict=True)])
+        ranked = search(queries, DEPTH).passages
+        recall = np.mean([np.isin(*rows).mean() for rows in zip(best, ranked, strict=True)])
         yield time_both(
             f"top {DEPTH}, {dataset.name}: {len(passages):,} embeddings, {len(queries)} queries, {name}",
             "exact search",

@@ -81,7 +81,9 @@ with suppress(ImportError):
             import submitit
 
             common = config.BaseQueueConf.__dataclass_fields__
-            settings = {key if key in common else f"{self._EXECUTOR}_{key}": each for key, each in self.params.items()}
+            settings = {
+                key if key in common else f"{self._EXECUTOR}_{key}": value for key, value in self.params.items()
+            }
             initial = {key: settings.pop(key) for key in ["slurm_max_num_timeout"] if key in settings}
             executor = submitit.AutoExecutor(settings.pop("submitit_folder"), self._EXECUTOR, **initial)
             executor.update_parameters(**settings)

@@ -32,7 +32,7 @@ from ragsweep.tasks.charts import draw
 from ragsweep.tasks.measurement_files import write_measurement
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.repeating import SETTING, measure_repeats, measured_once, varying, with_repeat
-from ragsweep.tasks.run_check import RunCheck, installed_checks, said_by
+from ragsweep.tasks.run_check import RunCheck, installed_checks, remarks_of
 from ragsweep.tasks.task import Items, Measurement, Task
 from ragsweep.tracking.address import check_address
 from ragsweep.tracking.names import check_names, swept_metrics
@@ -144,9 +144,10 @@ class Experiment:
         if config.get("returns") is not None and "returns" not in walk.nodes:
             raise ConfigError("returns: this task reads the passages that are found; choose returns=passage")
         expect_kind(task, Task, "task")
-        measures, some = task.measures, task.optional_metrics
-        check_names(config, *([metric.name for metric in measured] for measured in (task.metrics, [*some, *measures])))
-        check_decision(decision, [*task.metrics, *some], measures, task.cutoff, config.get("budget"))
+        optional, measures = task.optional_metrics, task.measures
+        further = [metric.name for metric in (*optional, *measures)]
+        check_names(config, [metric.name for metric in task.metrics], further)
+        check_decision(decision, [*task.metrics, *optional], measures, task.cutoff, config.get("budget"))
         settings, parts = walk.settings, walk.parts
         check_limits(settings, parts)
         paths = varying(parts)
@@ -217,7 +218,7 @@ class Experiment:
             if why := measurement.not_measured.get(metric.name):
                 check_measured(decision_of(self.config), [metric], why)
         for check in self.checks:
-            measurement = said_by(check, self.task, self.items).added_to(measurement)
+            measurement = remarks_of(check, self.task, self.items).added_to(measurement)
         return measurement
 
     def _measured(self) -> Measurement:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.report import decision_charts, settings_charts
+from ragsweep.report import report_charts
 from ragsweep.report.notebook import SweepDecision
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ def by_cutoff(decision: SweepDecision, axes: Axes, metric: str | None = None) ->
         axes: Where to draw.
         metric: One that was measured at every cutoff; None for the first of `decision.gains`.
     """
-    known = decision.decision.named.facts.at_k
+    curves = decision.decision.named.facts.at_k
     drawn = metric or decision.decision.gain
-    if drawn is None or drawn not in known:
-        raise ConfigError(f"metric: found {drawn!r}, expected one that has a curve: {', '.join(known) or 'none has'}")
-    decision_charts.draw_by_cutoff(decision.decision, drawn, axes)
+    if drawn is None or drawn not in curves:
+        raise ConfigError(f"metric: found {drawn!r}, expected one that has a curve: {', '.join(curves) or 'none has'}")
+    report_charts.draw_by_cutoff(decision.decision, drawn, axes)
     axes.legend(frameon=False)
 
 
@@ -46,24 +46,24 @@ def front(decision: SweepDecision, axes: Axes, cost: str | None = None) -> None:
         axes: Where to draw.
         cost: One of `decision.costs`; None for the first.
     """
-    fronts = {each.cost: each for each in decision.decision.fronts}
+    fronts = {front.cost: front for front in decision.decision.fronts}
     chosen = cost or next(iter(fronts), "")
     if chosen not in fronts:
         raise ConfigError(f"cost: found {cost!r}, expected one with a front: {', '.join(fronts) or 'none has one'}")
-    decision_charts.draw_front(decision.decision, fronts[chosen], axes)
+    report_charts.draw_front(decision.decision, fronts[chosen], axes)
     axes.legend(frameon=False)
 
 
 def one_setting(decision: SweepDecision, axes: Axes, setting: str) -> None:
     """The deciding metric over one swept setting, with intervals."""
     _check_settings(decision, setting)
-    settings_charts.draw_one_setting(decision.decision, setting, axes)
+    report_charts.draw_one_setting(decision.decision, setting, axes)
 
 
 def heat_map(decision: SweepDecision, axes: Axes, x: str, y: str) -> None:
     """The deciding metric over two swept settings; framed is what cannot be told apart from the best."""
     _check_settings(decision, x, y)
-    settings_charts.draw_heat_map(decision.decision, x, y, axes)
+    report_charts.draw_heat_map(decision.decision, x, y, axes)
 
 
 def differences(decision: SweepDecision, axes: Axes) -> None:
@@ -71,7 +71,7 @@ def differences(decision: SweepDecision, axes: Axes) -> None:
     level = decision.decision.headline.allowed
     if len(level.outcomes) < 2 or not level.is_mean(level.decided_by):
         raise ConfigError("expected two configurations and a metric that has a value for every query")
-    decision_charts.draw_differences(level, axes)
+    report_charts.draw_differences(level, axes)
 
 
 def _check_settings(decision: SweepDecision, *settings: str) -> None:

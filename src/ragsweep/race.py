@@ -185,8 +185,8 @@ def _values_of(experiment: Experiment, questions: Sequence[str]) -> Array:
     score = next(score for score in measurement.scores if score.metric.name == experiment.decide_by)
     values = dict(zip(measurement.items["query_id"], () if score.per_item is None else score.per_item, strict=False))
     if values.keys() != {*questions}:
-        found = f"found {counted(len(values), 'value')} for {counted(len(questions), 'question')}"
-        raise ConfigError(f"hydra/sweeper=race: {experiment.decide_by}: {found}; expected one for each")
+        counts = f"found {counted(len(values), 'value')} for {counted(len(questions), 'question')}"
+        raise ConfigError(f"hydra/sweeper=race: {experiment.decide_by}: {counts}; expected one for each")
     return np.array([values[question] for question in questions])
 
 

@@ -46,18 +46,18 @@ class DatasetAudit:
         """The findings, and warnings about an encoder that does not know the language."""
         if task.retrieval is None:
             return Checked()
-        audited = self.of(task.retrieval, items)
-        files = {"audit.json": [as_json(items, audited)]}
+        report = self.of(task.retrieval, items)
+        files = {"audit.json": [as_json(items, report)]}
         if not task.retrieval.is_measured:
-            return Checked([finding.text for finding in audited.findings], files=files)
-        unknown = [finding.text for finding in audited.findings if finding.kind == UnknownTokens.kind]
+            return Checked([finding.text for finding in report.findings], files=files)
+        unknown = [finding.text for finding in report.findings if finding.kind == UnknownTokens.kind]
         sections = {"Tokens that the encoder does not know": unknown} if unknown else {}
-        return Checked(audited.sentences, unknown, " ".join(unknown), sections, files)
+        return Checked(report.sentences, unknown, " ".join(unknown), sections, files)
 
     def of(self, retrieval: Retrieval, items: Dataset) -> Audit:
         """What is wrong with the dataset."""
         dataset, retriever, ranker, relevance_level, store, is_measured = retrieval
         if not is_measured and not items.passages:
             return Audit(not_checked=("Nothing was looked for: there are no documents.",))
-        looking = [finder for finder in finders() if is_measured or not finder.of_rankings]
-        return audit(Audited(items, relevance_level, self.level, store, retriever, ranker, dataset), looking)
+        chosen = [finder for finder in finders() if is_measured or not finder.of_rankings]
+        return audit(Audited(items, relevance_level, self.level, store, retriever, ranker, dataset), chosen)

@@ -61,39 +61,39 @@ def finders() -> Sequence[Finder]:
     return [kind() for kind in kinds]
 
 
-def audit(audited: Audited, looking: Sequence[Finder] | None = None) -> Audit:
+def audit(audited: Audited, chosen: Sequence[Finder] | None = None) -> Audit:
     """The findings about a dataset, and what was not checked.
 
     Args:
         audited: The dataset, with what it is searched by.
-        looking: What looks for problems; None takes `finders`.
+        chosen: What looks for problems; None takes `finders`.
     """
     findings: list[Finding] = []
     not_checked: dict[str, list[str]] = {}
     with progress("auditing the dataset"):
-        for finder in finders() if looking is None else looking:
+        for finder in finders() if chosen is None else chosen:
             if reason := finder.lacks(audited):
                 not_checked.setdefault(f"not looked for: {reason}", []).append(finder.kind)
                 continue
-            findings += _kept(finder, audited)
+            findings += _stored(finder, audited)
             if part := finder.limits(audited):
                 not_checked.setdefault(f"only looked for {part}", []).append(finder.kind)
     return Audit(
         tuple(replace(finding, examples=tuple(finding.examples)[:MOST_EXAMPLES]) for finding in findings),
         tuple(f"{', '.join(kinds)}: {sentence}." for sentence, kinds in not_checked.items()),
         tuple(_undetectable(audited)),
-        tuple(_groups(audited)),
+        tuple(_cost_of_groups(audited)),
         _coverage(audited),
     )
 
 
-def as_json(items: Dataset, audit: Audit) -> str:
+def as_json(items: Dataset, report: Audit) -> str:
     """The audit for programs: the contents of `results/audit.json`."""
     about = {"name": items.name, "digest": items.digest, **items.profile}
-    return json.dumps({"dataset": about, **asdict(audit)}, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps({"dataset": about, **asdict(report)}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _kept(finder: Finder, audited: Audited) -> Iterator[Finding]:
+def _stored(finder: Finder, audited: Audited) -> Iterator[Finding]:
     """The findings from the store, by the code of what finds them and what they depend on, or found and stored."""
     depends_on = finder.depends_on(audited)
     if depends_on is None:
@@ -125,7 +125,7 @@ def _coverage(audited: Audited) -> Mapping[str, int]:
     return {"expected": coverage.expected, "present": coverage.present, "missing": coverage.missing}
 
 
-def _groups(audited: Audited) -> Iterator[str]:
+def _cost_of_groups(audited: Audited) -> Iterator[str]:
     if any(query.group for query in audited.items.queries) and not audited.without_ranks:
         yield from query_groups(audited.items, audited.ranks, audited.relevance_level)
 

@@ -80,16 +80,16 @@ class ReadsResults(MatchedRetriever):
     def _what_was_read(self, read: Sequence[Mapping[str, Sequence[str]]]) -> str:
         """Where the fields of results were found, in a sentence; empty if there were none."""
         places = {name: dict.fromkeys(path for one in read for path in one.get(name, ())) for name in Fields._fields}
-        said = ", ".join(f"{name}={' or '.join(paths)}" for name, paths in places.items() if paths)
-        return f"Results read by {said}." if said else ""
+        paths_of = ", ".join(f"{name}={' or '.join(paths)}" for name, paths in places.items() if paths)
+        return f"Results read by {paths_of}." if paths_of else ""
 
     def _expect_fields(self, read: Sequence[Read]) -> None:
         """Raise `RetrieverError` if no result has a field that is set; those of one query need not have it."""
         read = [one for one in read if one.results]
         for name, path in self._fields._asdict().items():
             if path and read and not any(name in one.fields for one in read):
-                there = some_of(dict.fromkeys(found for one in read for found in one.there)) or "none"
-                raise RetrieverError(f"retriever.{name}: no result has {path!r} (there is {there})")
+                names = some_of(dict.fromkeys(field for one in read for field in one.names)) or "none"
+                raise RetrieverError(f"retriever.{name}: no result has {path!r} (there is {names})")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,24 +124,26 @@ class RunningRetriever(ReadsResults):
 
     def answers(self, queries: Sequence[str], depth: int) -> Answers:
         """What came back for each query. Raises `UnansweredError` for one that fails for good."""
-        found: dict[str, KeptAnswer] = {}
+        kept_of: dict[str, KeptAnswer] = {}
         for query in dict.fromkeys(queries):
             if (answer := self._kept.find([*self._key, query])) is not None:
-                found[query] = answer
-        known, waiting = [*found], [query for query in dict.fromkeys(queries) if query not in found]
-        again = [known[row] for row in sample(len(known))[: self.recheck].tolist()] if known else []
+                kept_of[query] = answer
+        kept_before, waiting = [*kept_of], [query for query in dict.fromkeys(queries) if query not in kept_of]
+        again = [kept_before[row] for row in sample(len(kept_before))[: self.recheck].tolist()] if kept_before else []
         if waiting or again:
-            self._ask(waiting, again, found)
-        kept = [found[query] for query in queries]
-        said = self._what_was_read([one.read for one in kept])
+            self._ask(waiting, again, kept_of)
+        kept = [kept_of[query] for query in queries]
+        sentence = self._what_was_read([one.read for one in kept])
         times = np.array([one.ms for one in kept])
-        return Answers([one.results[:depth] for one in kept], times, [said] if said else [], kept=len(known))
+        return Answers(
+            [one.results[:depth] for one in kept], times, [sentence] if sentence else [], kept=len(kept_before)
+        )
 
     def has_kept(self, queries: Sequence[str]) -> bool:
         """Whether the answers to all queries are kept, and none is asked again."""
         return not self.recheck and all(self._kept.find([*self._key, query]) for query in queries)
 
-    def _ask(self, waiting: Sequence[str], again: Sequence[str], found: dict[str, KeptAnswer]) -> None:
+    def _ask(self, waiting: Sequence[str], again: Sequence[str], kept_of: dict[str, KeptAnswer]) -> None:
         """Ask queries, each kept at once, and some that are kept again."""
         read: list[Read] = []
         try:
@@ -160,17 +162,17 @@ class RunningRetriever(ReadsResults):
                     return self._kept.get([*self._key, query], lambda: asked(query))
 
                 for query, answer in zip(waiting, threads.map(keep, waiting), strict=True):
-                    found[query] = answer
+                    kept_of[query] = answer
                     advance(1)
-                    if len(found) == ANSWERS_WITHOUT_FIELD:
+                    if len(kept_of) == ANSWERS_WITHOUT_FIELD:
                         self._expect_fields(read)
                 self._expect_fields(read)
-                other = [query for query in again if asked(query).results != found[query].results]
+                other = [query for query in again if asked(query).results != kept_of[query].results]
         except UnansweredError as error:
-            if not found or not self._kept.enabled:
+            if not kept_of or not self._kept.enabled:
                 raise
-            some = f"{len(found):,} of {counted(len(found) + len({*waiting} - {*found}), 'answer')}"
-            raise UnansweredError(f"{error}; {some} are kept, and the next start asks for the others") from error
+            share = f"{len(kept_of):,} of {counted(len(kept_of) + len({*waiting} - {*kept_of}), 'answer')}"
+            raise UnansweredError(f"{error}; {share} are kept, and the next start asks for the others") from error
         if other:
             raise RetrieverError(
                 f"{self._name}: answers {len(other)} of {counted(len(again), 'query')} in another way than it did "
@@ -214,8 +216,8 @@ class RunningRetriever(ReadsResults):
     @property
     def _asked_with(self) -> Sequence[object]:
         """What decides an answer besides the settings here and the query, as JSON-like values."""
-        known = {field.name for field in fields(RunningRetriever)}
-        names = [field.name for field in fields(self) if field.name not in {*known, *self.without_effect, "encoder"}]
+        general = {field.name for field in fields(RunningRetriever)}
+        names = [field.name for field in fields(self) if field.name not in {*general, *self.without_effect, "encoder"}]
         own = {name: getattr(self, name) for name in names}
         plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in own.items()}
         return [type(self).__name__, self.fingerprint, plain]

@@ -15,7 +15,7 @@ import numpy as np
 from ragsweep.core.errors import ConfigError
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.models.encoders.encoder import Encoder
-from ragsweep.retrieval.ranking_checks import expect_encoder
+from ragsweep.retrieval.ranking_checks import check_encoder
 from ragsweep.retrieval.results import Answers
 from ragsweep.store.identity import identity
 from ragsweep_engines.asking import RunningRetriever
@@ -56,7 +56,7 @@ class FilledRetriever(RunningRetriever):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        expect_encoder(self.encoder)
+        check_encoder(self.encoder)
 
     @property
     @abstractmethod

@@ -91,20 +91,20 @@ class HttpRetriever(RunningRetriever, KeyedServer):
         except MalformedError as error:
             shown = words_of(text, access) or "it is empty"
             raise RetrieverError(f"the response cannot be read: {error}: {shown}") from None
-        said = _error_in(answer, access)
+        message = _error_in(answer, access)
         try:
-            found = jmespath.search(self.hits, answer) if self.hits else listing(answer)
+            results = jmespath.search(self.hits, answer) if self.hits else listing(answer)
         except JMESPathError as error:
             raise RetrieverError(f"{GROUP}.hits: {self.hits!r} fails on the response ({first_line(error)})") from None
         except RetrieverError as error:
-            reason = f"the response is an error{said}" if said else f"{error}; {GROUP}.hits=PATH says where it is"
+            reason = f"the response is an error{message}" if message else f"{error}; {GROUP}.hits=PATH says where it is"
             raise RetrieverError(reason) from None
-        if said and not found:
-            raise RetrieverError(f"the response is an error{said}")
-        if not isinstance(found, list):
-            there = some_of(map(str, answer)) if isinstance(answer, dict) else type(answer).__name__
-            raise RetrieverError(f"{GROUP}.hits: {self.hits!r} is no list in the response (there is {there})")
-        return found
+        if message and not results:
+            raise RetrieverError(f"the response is an error{message}")
+        if not isinstance(results, list):
+            names = some_of(map(str, answer)) if isinstance(answer, dict) else type(answer).__name__
+            raise RetrieverError(f"{GROUP}.hits: {self.hits!r} is no list in the response (there is {names})")
+        return results
 
     def _reply(self, query: str, session: requests.Session, access: Access) -> _Reply:
         """Send a request and read the reply, of which a service may send more than there is memory for."""
@@ -125,13 +125,13 @@ class HttpRetriever(RunningRetriever, KeyedServer):
                 ):
                     content += chunk
         except Exception as error:  # of requests, or of what is below it; its text may have the query in an address
-            what = "the response broke off" if status else "cannot be reached"
+            failure = "the response broke off" if status else "cannot be reached"
             if "SSL" in type(error).__name__:
                 raise RetrieverError(
                     "does not speak TLS as https:// expects, or its certificate is not trusted (REQUESTS_CA_BUNDLE "
                     "names a file with those that are)"
                 ) from None
-            raise PassingError(f"{what} ({type(error).__name__})") from None
+            raise PassingError(f"{failure} ({type(error).__name__})") from None
         return _Reply(status, response.headers, bytes(content))
 
     def _refused(self, reply: _Reply, access: Access) -> RetrieverError:

@@ -132,10 +132,10 @@ class PgvectorIndex(Index):
                 asked = {"query": str(query.tolist()), "slack": float(rounding * np.linalg.norm(query))}
                 with explained(ASKING, REASONS):
                     rows.append([row for (row,) in connection.execute(statement, asked, prepare=True).fetchall()])
-            found = np.full((len(queries), max(map(len, rows))), NOTHING)
-            for passages_of_query, some in zip(found, rows, strict=True):
-                passages_of_query[: len(some)] = some
-            ranking = ranked(found, canonical_scores(queries, passages, found), depth)
+            passage_rows = np.full((len(queries), max(map(len, rows))), NOTHING)
+            for passages_of_query, hits in zip(passage_rows, rows, strict=True):
+                passages_of_query[: len(hits)] = hits
+            ranking = ranked(passage_rows, canonical_scores(queries, passages, passage_rows), depth)
             return replace(ranking, index_bytes=np.array([size]))
 
         weakref.finalize(nearest, connection.close)

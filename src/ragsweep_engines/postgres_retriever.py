@@ -160,11 +160,11 @@ class _Reader:
             "ivfflat.probes": settings.probes,
         }
         names = settings.table.split(".")
-        found = self._read(COLUMNS, {"table": sql.Identifier(*names).as_string(None)})
-        if not found:
-            there = ", ".join(repr(name) for (name,) in self._read(TABLES, {})[:20]) or "none"
-            raise ConfigError(f"retriever.table: the database of {URL} has no {settings.table!r} (there is {there})")
-        self.columns = {name: Column(*column) for name, *column in found}
+        described = self._read(COLUMNS, {"table": sql.Identifier(*names).as_string(None)})
+        if not described:
+            tables = ", ".join(repr(name) for (name,) in self._read(TABLES, {})[:20]) or "none"
+            raise ConfigError(f"retriever.table: the database of {URL} has no {settings.table!r} (there is {tables})")
+        self.columns = {name: Column(*column) for name, *column in described}
         self.name = f"table {settings.table!r}" + (" with this filter" if settings.filter else "")
         shown = [name for name, column in self.columns.items() if column.type not in NOT_SHOWN]
         row = sql.SQL("(SELECT to_jsonb(shown_fields.*) FROM (SELECT {}) shown_fields)")
@@ -185,9 +185,8 @@ class _Reader:
             return modifier
         statement = "SELECT {schema}.vector_dims({vector}) FROM {table} WHERE {where} AND {vector} IS NOT NULL LIMIT 1"
         schema = _identifier(self.columns[name].schema)
-        return next(
-            (int(found) for (found,) in self.rows(statement, {}, schema=schema, vector=_identifier(name))), None
-        )
+        rows = self.rows(statement, {}, schema=schema, vector=_identifier(name))
+        return next((int(dimensions) for (dimensions,) in rows), None)
 
     def nearest(self) -> Search:
         """Search the vectors."""
@@ -203,8 +202,8 @@ class _Reader:
 
         def search(query: str, vector: Vector, count: int) -> list[Row]:
             values = {"vector": str([*vector]), "count": count}
-            found = self.rows(NEAREST, values, distance=distance, vector=_identifier(name))
-            return [{**fields, "score": 1 - far if kind == "cosine" else -far} for fields, far in found]
+            rows = self.rows(NEAREST, values, distance=distance, vector=_identifier(name))
+            return [{**fields, "score": 1 - far if kind == "cosine" else -far} for fields, far in rows]
 
         return search
 
@@ -213,10 +212,10 @@ class _Reader:
         from psycopg import sql
 
         settings = self._of
-        known = [name for (name,) in self._read("SELECT cfgname FROM pg_ts_config ORDER BY 1", {})]
-        if settings.language not in known:
-            there = ", ".join(known)
-            raise ConfigError(f"retriever.language: the server has no {settings.language!r} (there is {there})")
+        languages = [name for (name,) in self._read("SELECT cfgname FROM pg_ts_config ORDER BY 1", {})]
+        if settings.language not in languages:
+            names = ", ".join(languages)
+            raise ConfigError(f"retriever.language: the server has no {settings.language!r} (there is {names})")
         name = settings.tsvector or settings.text or ""
         self._expect(name, "tsvector" if settings.tsvector else "text", ("tsvector",) if settings.tsvector else ())
         to_words = "{}" if settings.tsvector else "to_tsvector(%(language)s::regconfig, {}::text)"
@@ -233,19 +232,19 @@ class _Reader:
 
     def _vector(self) -> str:
         """The column of the vectors."""
-        there = [name for name, column in self.columns.items() if column.type in VECTORS]
-        if self._of.vector is None and len(there) != 1:
-            found = f"there is {', '.join(there)}" if there else "there is none"
-            raise ConfigError(f"retriever.vector: null, and {self.name} does not have exactly one ({found})")
-        name = self._of.vector or there[0]
+        vectors = [name for name, column in self.columns.items() if column.type in VECTORS]
+        if self._of.vector is None and len(vectors) != 1:
+            listed = f"there is {', '.join(vectors)}" if vectors else "there is none"
+            raise ConfigError(f"retriever.vector: null, and {self.name} does not have exactly one ({listed})")
+        name = self._of.vector or vectors[0]
         self._expect(name, "vector", VECTORS)
         return name
 
     def _expect(self, name: str, setting: str, types: Sequence[str] = ()) -> None:
-        there = [column for column, its in self.columns.items() if not types or its.type in types]
-        if name not in there:
-            found = ", ".join(there) or "none"
-            raise ConfigError(f"retriever.{setting}: {self.name} has no column {name!r} (there is {found})")
+        columns = [column for column, kind in self.columns.items() if not types or kind.type in types]
+        if name not in columns:
+            names = ", ".join(columns) or "none"
+            raise ConfigError(f"retriever.{setting}: {self.name} has no column {name!r} (there is {names})")
 
     def _where(self) -> tuple[Any, dict[str, Any]]:
         """The condition of the filter, and the values in it."""
@@ -268,8 +267,8 @@ class _Reader:
             for name, value in self._server.items():
                 if value is not None:
                     connection.execute("SELECT set_config(%s, %s, true)", [name, str(value)])
-            found: list[tuple[Any, ...]] = connection.execute(statement, values).fetchall()
-            return found
+            rows: list[tuple[Any, ...]] = connection.execute(statement, values).fetchall()
+            return rows
 
     @contextmanager
     def _connection(self) -> Iterator[Connection]:

@@ -50,7 +50,7 @@ def main() -> int:
 
 def _lines(client: QdrantClient, collection: str | None, document: str | None, field: str | None) -> Iterator[str]:
     if collection is None:
-        return iter(sorted(each.name for each in client.get_collections().collections))
+        return iter(sorted(listed.name for listed in client.get_collections().collections))
     return about(client, collection) if document is None else chunks(client, collection, document, field)
 
 
@@ -64,7 +64,7 @@ def about(client: QdrantClient, collection: str) -> Iterator[str]:
     yield f"collection: {collection}, on {host()}"
     yield f"status: {info.status.value}"
     yield f"points: {info.points_count or 0:,}"
-    named = [f"{name or '(no name)'}, {each.size} dimensions, {each.distance.value}" for name, each in dense.items()]
+    named = [f"{name or '(no name)'}, {one.size} dimensions, {one.distance.value}" for name, one in dense.items()]
     yield f"vectors: {'; '.join(named) or 'none'}; {info.indexed_vectors_count or 0:,} are in an index"
     yield f"sparse vectors: {', '.join(info.config.params.sparse_vectors or {}) or 'none'}"
     yield f"indexes of fields: {', '.join(indexes) or 'none'}"
@@ -87,13 +87,13 @@ def chunks(client: QdrantClient, collection: str, document: str, field: str | No
     sample, _ = client.scroll(collection, limit=SAMPLED_ROWS, with_payload=True)
     read = results_of([*map(row_of, sample)], Fields(source=field))
     if not (names := read.fields.get("source")):
-        there = some_of(read.there) or "none"
-        raise RetrieverError(f"--field: no point has a document in {field or 'a usual name'} (there is {there})")
+        names_read = some_of(read.names) or "none"
+        raise RetrieverError(f"--field: no point has a document in {field or 'a usual name'} (there is {names_read})")
     condition: Any = models.FieldCondition(key=names[0], match=models.MatchValue(value=document))
     points = [*_points(client, collection, models.Filter(must=[condition]))]
     if not points:
-        there = some_of(dict.fromkeys(one.source for one in read.results))
-        raise RetrieverError(f"--document: no point has {document!r} in {names[0]} (there is {there})")
+        documents = some_of(dict.fromkeys(one.source for one in read.results))
+        raise RetrieverError(f"--document: no point has {document!r} in {names[0]} (there is {documents})")
     for number, result in enumerate(results_of([*map(row_of, points)], Fields()).results):
         yield f"{number} (id {result.ids[0]}): {result.text}"
 

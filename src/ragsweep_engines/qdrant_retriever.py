@@ -70,11 +70,11 @@ class QdrantRetriever(FilledRetriever):
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_package("qdrant_client", "retriever=qdrant", "qdrant")
-        both = self.vector is not None and self.sparse_vector is not None
+        is_fused = self.vector is not None and self.sparse_vector is not None
         if self.vector is None and self.sparse_vector is None:
             raise ConfigError("retriever.vector: null, and so is sparse_vector; expected the name of one of them")
-        if both != (self.fusion is not None):
-            expected = "rrf or dbsf for a dense and a sparse vector" if both else "null for one vector"
+        if is_fused != (self.fusion is not None):
+            expected = "rrf or dbsf for a dense and a sparse vector" if is_fused else "null for one vector"
             raise ConfigError(f"retriever.fusion: found {self.fusion or 'null'}, expected {expected}")
 
     @property
@@ -122,13 +122,13 @@ class QdrantRetriever(FilledRetriever):
         say_once(f"Qdrant {name}: {info.points_count or 0:,} points, status {info.status.value}")
         params = info.config.params
         vectors = vectors_of(info)
-        for setting, wanted, there in (
+        for setting, wanted, vector_names in (
             ("vector", self.vector, [*vectors]),
             ("sparse_vector", self.sparse_vector, [*(params.sparse_vectors or {})]),
         ):
-            if wanted is not None and wanted not in there:
-                found = some_of(there) or "none"
-                raise RetrieverError(f"retriever.{setting}: {name} has no {wanted!r} (there is {found})")
+            if wanted is not None and wanted not in vector_names:
+                names = some_of(vector_names) or "none"
+                raise RetrieverError(f"retriever.{setting}: {name} has no {wanted!r} (there is {names})")
         size = vectors[self.vector].size if self.vector is not None else None
         return Table(name, rows, size, lambda query, vector: self._points(client, query, vector))
 
@@ -150,10 +150,10 @@ class QdrantRetriever(FilledRetriever):
             prefetch = [models.Prefetch(**one, **of_each) for one in asked]
             how = {"query": models.FusionQuery(fusion=models.Fusion(self.fusion)), "prefetch": prefetch}
         with explained(f"collection {self.collection!r}"):
-            found = client.query_points(
+            response = client.query_points(
                 self.collection, limit=self.depth, score_threshold=self.score_threshold, with_payload=True, **how
             )
-        return [{**row_of(point), "score": point.score} for point in found.points]
+        return [{**row_of(point), "score": point.score} for point in response.points]
 
     def _conditions(self) -> Any:
         from qdrant_client import models
@@ -173,8 +173,8 @@ class QdrantRetriever(FilledRetriever):
         from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
         if self.snapshot is None:
-            there = some_of(sorted(each.name for each in client.get_collections().collections)) or "none"
-            where = f"{URL}: {host()} has no collection {self.collection!r} (there is {there})"
+            names = some_of(sorted(listed.name for listed in client.get_collections().collections)) or "none"
+            where = f"{URL}: {host()} has no collection {self.collection!r} (there is {names})"
             raise RetrieverError(f"retriever.collection: {where}; set retriever.snapshot to restore it")
         check_snapshot(Path(self.snapshot))
         key = variable(KEY)
@@ -244,11 +244,11 @@ def host() -> str:
         raise ConfigError(f"{URL}: is not set; set it in the environment or in the file .env of the project folder")
     try:
         parts = urlsplit(url)
-        known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        is_address = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
         bare = not (parts.username or parts.password or parts.query or parts.fragment)
     except ValueError:  # of a port that is not a number, and may be a password
-        known = bare = False
-    if not (known and bare and url.isprintable()) or without_key(url) != url:
+        is_address = bare = False
+    if not (is_address and bare and url.isprintable()) or without_key(url) != url:
         raise ConfigError(
             f"{URL}: expected an address such as http://127.0.0.1:{PORT} or https://HOST:{PORT}, without user, "
             f"password and parameters; the key belongs in {KEY}"
@@ -265,19 +265,19 @@ def check_snapshot(snapshot: Path) -> None:
     """Raise `RetrieverError` if a file is not the snapshot of a collection, which is an archive with its segments."""
     try:
         with tarfile.open(snapshot, "r:") as archive:
-            known = any(re.match(r"(\./)?(\d+/)?segments/", member.name) for member in archive)
+            has_segments = any(re.match(r"(\./)?(\d+/)?segments/", member.name) for member in archive)
     except (OSError, tarfile.TarError) as error:
         raise RetrieverError(f"retriever.snapshot: {snapshot} cannot be read ({first_line(error)})") from None
-    if not known:
+    if not has_segments:
         raise RetrieverError(f"retriever.snapshot: {snapshot} has no segments; expected a snapshot of a collection")
 
 
 @contextmanager
-def explained(what: str) -> Iterator[None]:
+def explained(asked: str) -> Iterator[None]:
     """Turn an error of the client into one of ours, without the key.
 
     Args:
-        what: What was asked for, such as `collection 'manuals'`.
+        asked: What was asked for, such as `collection 'manuals'`.
 
     Raises:
         PassingError: The server cannot be reached, or may answer later.
@@ -288,19 +288,19 @@ def explained(what: str) -> Iterator[None]:
     try:
         yield
     except UnexpectedResponse as error:
-        _refused(error, what)
+        _refused(error, asked)
     except ResponseHandlingException as error:
         reason = without_key(first_line(error.source)) or type(error.source).__name__
         raise PassingError(f"{URL}: {host()} cannot be reached ({reason})") from None
     except ApiException as error:
-        raise PassingError(f"{URL}: {host()} does not answer for {what} ({type(error).__name__})") from None
+        raise PassingError(f"{URL}: {host()} does not answer for {asked} ({type(error).__name__})") from None
 
 
-def _refused(error: UnexpectedResponse, what: str) -> NoReturn:
+def _refused(error: UnexpectedResponse, asked: str) -> NoReturn:
     status, where = error.status_code or 0, f"{URL}: {host()}"
     if status in (401, 403):
         how = f"refuses the key in {KEY}" if variable(KEY) else f"wants a key; set {KEY}"
-        raise RetrieverError(f"{where} {how} ({status}, for {what})") from None
-    said = shortened(one_line(without_key(error.content.decode(errors="replace")))) or error.reason_phrase
+        raise RetrieverError(f"{where} {how} ({status}, for {asked})") from None
+    message = shortened(one_line(without_key(error.content.decode(errors="replace")))) or error.reason_phrase
     kind = PassingError if passes(status) else RetrieverError
-    raise kind(f"{where} refuses {what} ({status}: {said})") from None
+    raise kind(f"{where} refuses {asked} ({status}: {message})") from None

@@ -54,12 +54,12 @@ class Read(NamedTuple):
     Attributes:
         results: The results, in their order.
         fields: Where the fields of results were found, by `Fields`.
-        there: The names that results have, with dots.
+        names: The names that results have, with dots.
     """
 
     results: tuple[Result, ...]
     fields: Mapping[str, Sequence[str]]
-    there: Sequence[str]
+    names: Sequence[str]
 
 
 def check_path(name: str, path: str | None) -> None:
@@ -78,12 +78,12 @@ def results_of(answer: object, fields: Fields) -> Read:
     """
     entries = listing(answer)
     read = [_result(entry, fields) for entry in entries]
-    there = dict.fromkeys(name for entry in entries[:RESULTS_NAMED] for name in _names(as_fields(entry)))
+    names = dict.fromkeys(name for entry in entries[:RESULTS_NAMED] for name in _names(as_fields(entry)))
     places = {name: dict.fromkeys(place[name] for _, place in read if name in place) for name in NAMES}
     if read and not (places["id"] or places["source"] or places["text"]):
         expected = "expected an id, a source or a text; retriever.id=FIELD names one"
-        raise RetrieverError(f"no result has a field of a usual name (there is {some_of(there) or 'none'}); {expected}")
-    return Read(tuple(one for one, _ in read), {name: [*paths] for name, paths in places.items() if paths}, [*there])
+        raise RetrieverError(f"no result has a field of a usual name (there is {some_of(names) or 'none'}); {expected}")
+    return Read(tuple(one for one, _ in read), {name: [*paths] for name, paths in places.items() if paths}, [*names])
 
 
 def listing(answer: object) -> list[object]:
@@ -91,10 +91,10 @@ def listing(answer: object) -> list[object]:
     import pandas as pd
 
     if isinstance(answer, pd.DataFrame):
-        found: list[Any] = answer.to_dict("records")
+        records: list[Any] = answer.to_dict("records")
         if "rank" in answer.columns:
-            found.sort(key=lambda row: float(row["rank"]))
-        return found
+            records.sort(key=lambda row: float(row["rank"]))
+        return records
     if answer is None or isinstance(answer, str | bytes | set | frozenset):
         raise RetrieverError(f"returned {_kind(answer)}, expected a list of results, the best first; it may be empty")
     if isinstance(answer, Iterable) and not isinstance(answer, Mapping):
@@ -110,8 +110,8 @@ def listing(answer: object) -> list[object]:
             return [*named[name]]
     if named and all(isinstance(score, Real) for score in named.values()):  # scores by id
         return sorted(named.items(), key=lambda pair: (pair[1] != pair[1], -pair[1]))  # NaN is last
-    there = some_of(map(str, named)) or "none"
-    raise RetrieverError(f"returned {_kind(answer)} with fields without a list of results ({there})")
+    names = some_of(map(str, named)) or "none"
+    raise RetrieverError(f"returned {_kind(answer)} with fields without a list of results ({names})")
 
 
 def as_fields(value: Any, levels: int = MOST_LEVELS) -> Any:

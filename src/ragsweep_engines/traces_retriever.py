@@ -77,7 +77,9 @@ class TracesRetriever(ReadsResults):
     @cached_property
     def fingerprint(self) -> str:
         """Digest of the questions and answers."""
-        return digest([[name, [[*one] for one in each.read.results]] for name, each in sorted(self._answers.items())])
+        return digest(
+            [[name, [[*one] for one in answer.read.results]] for name, answer in sorted(self._answers.items())]
+        )
 
     @property
     def method(self) -> Method:
@@ -91,16 +93,16 @@ class TracesRetriever(ReadsResults):
     def answers(self, queries: Sequence[str], depth: int) -> Answers:
         """What came back when each of the queries was last asked."""
         names = [same_question(query) for query in queries]
-        found = [self._answers[name] for name in names if name in self._answers]
+        latest = [self._answers[name] for name in names if name in self._answers]
         times = [self._answers[name].ms if name in self._answers else None for name in names]
-        notices = [self._what_was_read([each.read.fields for each in found]), *self._traced.notices]
-        if again := sum(each.times > 1 for each in found):
+        notices = [self._what_was_read([answer.read.fields for answer in latest]), *self._traced.notices]
+        if again := sum(answer.times > 1 for answer in latest):
             notices.append(f"{counted(again, 'question')} asked several times: the latest answer is measured.")
         if spans := sum(ms is not None for ms in times):
             notices.append(f"Latency is that in production, by {counted(spans, 'span')}.")
         results = [self._answers[name].read.results[:depth] if name in self._answers else None for name in names]
-        others = [each.query for name, each in self._answers.items() if name not in {*names}]
-        return Answers(results, np.array(times, np.float64), [*filter(None, notices)], others)
+        other_questions = [answer.query for name, answer in self._answers.items() if name not in {*names}]
+        return Answers(results, np.array(times, np.float64), [*filter(None, notices)], other_questions)
 
     @property
     def _answers(self) -> Mapping[str, TracedAnswer]:
@@ -114,11 +116,11 @@ class TracesRetriever(ReadsResults):
             elsewhere = f"; {counted(listed.elsewhere, 'trace')} with spans among the artifacts, which are not read"
         if not listed.ids:
             raise RetrieverError(f"retriever.experiment: {self.experiment} has no trace of a retriever{elsewhere}")
-        found = traced(tracking.fetch_spans(self.uri, listed.ids), self._fields, self.question, self.span_name, where)
-        self._expect_fields([each.read for each in found.answers.values()])
+        read = traced(tracking.fetch_spans(self.uri, listed.ids), self._fields, self.question, self.span_name, where)
+        self._expect_fields([answer.read for answer in read.answers.values()])
         cut = [f"Only the newest {counted(len(listed.ids), 'trace')} are read."] if listed.cut else []
         left = [f"Not all of its traces are read{elsewhere}."] if elsewhere else []
-        return found._replace(notices=(*found.notices, *cut, *left))
+        return read._replace(notices=(*read.notices, *cut, *left))
 
 
 def same_question(query: str) -> str:
@@ -154,8 +156,8 @@ def traced(
         counting += [span] if counts else []
     counting = [span for span in counting if not _is_within(span, parents)]
     if not counting:
-        there = f" (spans of retrievers are {some_of(+kinds) or 'none'})" if name else ""
-        expected = f"is named {name!r}{there}" if name else "is that of a retriever"
+        kinds_named = f" (spans of retrievers are {some_of(+kinds) or 'none'})" if name else ""
+        expected = f"is named {name!r}{kinds_named}" if name else "is that of a retriever"
         raise RetrieverError(f"{where}: none of its {counted(len(parents), 'span')} {expected}")
     answers: dict[str, TracedAnswer] = {}
     missing: Counter[str] = Counter()
@@ -171,13 +173,13 @@ def traced(
         answers[key] = TracedAnswer(query, read, _ms(span), times)
     notices = []
     if missing:
-        said = f"{counted(missing.total(), 'span')} of a retriever without an answer: {some_of(missing)}"
+        unanswered = f"{counted(missing.total(), 'span')} of a retriever without an answer: {some_of(missing)}"
         if not answers:
-            raise RetrieverError(f"{where}: has only {said}")
-        notices.append(f"{said}.")
+            raise RetrieverError(f"{where}: has only {unanswered}")
+        notices.append(f"{unanswered}.")
     if len(names) > 1:
-        found = some_of(f"{each} ({times:,})" for each, times in names.most_common())
-        notices.append(f"Spans of several retrievers are read, {found}: retriever.span_name chooses one.")
+        several = some_of(f"{span_name} ({times:,})" for span_name, times in names.most_common())
+        notices.append(f"Spans of several retrievers are read, {several}: retriever.span_name chooses one.")
     return Traced(answers, tuple(notices))
 
 

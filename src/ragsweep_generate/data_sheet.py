@@ -99,9 +99,9 @@ def references_of(outcome: Outcome) -> str:
 def _checks(outcome: Outcome) -> Iterator[tuple[object, ...]]:
     """The checks in their order: how many drafts reached each, and how many passed."""
     failed, reached = outcome.failed(), len(outcome.drafts)
-    for check, what in CHECKS.items():
+    for check, accepted in CHECKS.items():
         passed = reached - failed[check]
-        yield check, what, reached, passed, share(passed, reached)
+        yield check, accepted, reached, passed, share(passed, reached)
         reached = passed
 
 

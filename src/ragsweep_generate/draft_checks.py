@@ -16,7 +16,7 @@ from ragsweep.text.dependent_questions import flaw_of_context
 from ragsweep.text.quotes import find_quote, whole_words
 from ragsweep.text.tokens import Span, count_of_words, stripped, words
 from ragsweep_generate.drafts import UNANSWERABLE, Draft, Request
-from ragsweep_generate.searching import CorpusSearch, Found, share_within
+from ragsweep_generate.searching import CorpusSearch, Hits, share_within
 
 # The checks in their order, each with what it accepts. A draft that fails one does not reach the next.
 CHECKS = {
@@ -30,7 +30,7 @@ CHECKS = {
 }
 NEAR_COPY_WORDS = 0.9  # Jaccard similarity of the content words of two near copies
 NEAR_COPY_COSINE = 0.95  # cosine of two near copies
-SHOWN_CHARACTERS_OF_DRAFT = 80  # characters of a text in a reason
+SHOWN_CHARACTERS = 80  # of a text in a reason
 EASY_RANK = 1
 LONGEST_QUESTION = 300  # characters
 LEAST_CONTENT = 2  # words of a question that are not function words
@@ -113,12 +113,12 @@ class Checker:
             outcomes[at] = self._among_others(outcomes[at], vector, hits[row])
         return outcomes
 
-    def _among_others(self, draft: Checked, vector: Embeddings | None, hits: Found) -> Checked:
+    def _among_others(self, draft: Checked, vector: Embeddings | None, hits: Hits) -> Checked:
         """The outcome of the checks that compare a draft with accepted questions and with other passages."""
         question, source = draft.question, draft.request.source
         answer = " ".join(source.text[start - source.start : end - source.start] for start, end in draft.references)
         if earlier := self._copy_of(question, vector):
-            copy = shortened(earlier, SHOWN_CHARACTERS_OF_DRAFT)
+            copy = shortened(earlier, SHOWN_CHARACTERS)
             return draft._replace(check="copy", reason=f"it is a near copy of {copy!r}")
         if draft.is_out_of_scope:
             elsewhere = self.search.maybe_answered(question, source, hits)
@@ -147,11 +147,11 @@ class Checker:
                 earlier_stems == stems and words(earlier) == asked
             ):
                 return earlier
-        same = numbers_and_negations(question)
+        exact = numbers_and_negations(question)
         if vector is None or not self.embeddings:
             return None
         close = np.flatnonzero(np.array(self.embeddings) @ vector >= NEAR_COPY_COSINE).tolist()
-        return next((self.questions[at] for at in close if numbers_and_negations(self.questions[at]) == same), None)
+        return next((self.questions[at] for at in close if numbers_and_negations(self.questions[at]) == exact), None)
 
 
 def checked_alone(request: Request, draft: Draft) -> Checked:
@@ -175,7 +175,7 @@ def _failed_alone(request: Request, draft: Draft, question: str, *, is_located: 
     if out_of_scope == bool(draft.references):
         return "reference", "it has references" if out_of_scope else "it has none"
     if draft.references and not is_located:
-        missing = shortened(one_line(draft.references[0]), SHOWN_CHARACTERS_OF_DRAFT)
+        missing = shortened(one_line(draft.references[0]), SHOWN_CHARACTERS)
         return "reference", f"the passage does not contain {missing!r}"
     if not {*content_stems(question)} & {*content_stems(request.source.text)}:
         return "subject", "it has no word of the passage"

@@ -82,6 +82,6 @@ def chosen_sentence(request: Request, seed: int) -> str | None:
     return text[start:end]
 
 
-def random_of(seed: int, *what: object) -> np.random.Generator:
-    """Random numbers that depend on the seed and on what they are for, not on what was drawn before."""
-    return np.random.default_rng(int(digest([seed, *what])[:16], 16))
+def random_of(seed: int, *purpose: object) -> np.random.Generator:
+    """Random numbers that depend on the seed and on their purpose, not on what was drawn before."""
+    return np.random.default_rng(int(digest([seed, *purpose])[:16], 16))

@@ -97,15 +97,14 @@ class LanguageModelGenerator(Generator):
 
     @cached_property
     def _asking(self) -> Asking:
-        return Asking(
-            "generator", self.max_tokens, lambda request: QuestionFields
-        )  # of all batches, which may be small
+        # Cached for all batches, which may be small.
+        return Asking("generator", self.max_tokens, lambda request: QuestionFields)
 
     def _draft(self, request: Request, model: Conversation) -> Draft:
-        said = model.complete([Message("user", prompt_of(request))], as_json=model.structured)
-        draft = draft_of(said.text)
-        if draft.flaw and said.cause:
-            draft = replace(draft, flaw=f"the response has no usable text ({CAUSE_NAMES[said.cause]})")
+        completion = model.complete([Message("user", prompt_of(request))], as_json=model.structured)
+        draft = draft_of(completion.text)
+        if draft.flaw and completion.cause:
+            draft = replace(draft, flaw=f"the response has no usable text ({CAUSE_NAMES[completion.cause]})")
         elif draft.flaw and model.asked_again:
             draft = replace(draft, flaw=f"{draft.flaw} (asked twice)")
-        return replace(draft, tokens_in=said.tokens_in, tokens_out=said.tokens_out)
+        return replace(draft, tokens_in=completion.tokens_in, tokens_out=completion.tokens_out)

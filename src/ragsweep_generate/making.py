@@ -92,8 +92,10 @@ class Outcome:
     def tokens(self) -> tuple[int, int] | None:
         """Tokens of all prompts and of all responses; None if not known."""
         ways = [(draft.draft.tokens_in, draft.draft.tokens_out) for draft in self.drafts]
-        known = [(given, made) for given, made in ways if given is not None and made is not None]
-        return (sum(given for given, _ in known), sum(made for _, made in known)) if len(known) == len(ways) else None
+        stated = [(given, made) for given, made in ways if given is not None and made is not None]
+        if len(stated) < len(ways):
+            return None
+        return sum(given for given, _ in stated), sum(made for _, made in stated)
 
     @property
     def references(self) -> tuple[int, int]:
@@ -111,13 +113,13 @@ def types_of(generator: Generator, plan: Plan) -> tuple[str, ...]:
     Raises:
         ConfigError: The generator does not make one of the wanted types.
     """
-    known = [name for name in generator.types if name != UNANSWERABLE]
+    answerable = tuple(name for name in generator.types if name != UNANSWERABLE)
     for name in plan.types:
-        if name not in known:
-            raise ConfigError(f"--types: found {name}, expected some of {', '.join(known)}")
+        if name not in answerable:
+            raise ConfigError(f"--types: found {name}, expected some of {', '.join(answerable)}")
     if plan.out_of_scope and UNANSWERABLE not in generator.types:
         raise ConfigError("--unanswerable: this generator makes none; generator=llm does")
-    return plan.types or tuple(known)
+    return plan.types or answerable
 
 
 def make(generator: Generator, sources: Sequence[Source], checker: Checker, plan: Plan) -> Outcome:
@@ -184,8 +186,8 @@ def _take(
 def _checked(generator: Generator, requests: Sequence[Request]) -> Sequence[Draft]:
     drafts = generator.draft(requests)
     if not isinstance(drafts, list | tuple) or len(drafts) != len(requests):
-        found = f"{len(drafts)} drafts" if isinstance(drafts, list | tuple) else type(drafts).__name__
-        raise GeneratorError(f"{kind_of(generator)}: returned {found}, expected a list of {len(requests)} drafts")
+        returned = f"{len(drafts)} drafts" if isinstance(drafts, list | tuple) else type(drafts).__name__
+        raise GeneratorError(f"{kind_of(generator)}: returned {returned}, expected a list of {len(requests)} drafts")
     for draft in drafts:
         if not isinstance(draft, Draft):
             raise GeneratorError(f"{kind_of(generator)}: returned {type(draft).__name__}, expected a Draft")

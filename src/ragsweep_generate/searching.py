@@ -27,7 +27,7 @@ COVERED = 0.9  # share of the words of an out-of-scope question that a passage h
 
 
 @dataclass(frozen=True)
-class Found:
+class Hits:
     """What a search for one question found.
 
     Attributes:
@@ -54,7 +54,7 @@ class CorpusSearch:
     encoder: Encoder | None
     store: Store
 
-    def find(self, questions: Sequence[str], origins: Sequence[Source]) -> list[Found]:
+    def find(self, questions: Sequence[str], origins: Sequence[Source]) -> list[Hits]:
         """Search for each question.
 
         Args:
@@ -65,14 +65,14 @@ class CorpusSearch:
             return []
         sparse = self._sparse.search(questions, BM25_DEPTH).passages
         dense = self._dense(questions)
-        found = []
+        hits = []
         for row, origin in enumerate(origins):
             own = self._position[origin]
             ranks = np.flatnonzero(sparse[row] == own)
             nearest = dict.fromkeys([*sparse[row][: NEAREST + 1].tolist(), *dense[row].tolist()])
             near = tuple(at for at in nearest if at not in (own, NOTHING))
-            found.append(Found(int(ranks[0]) + 1 if len(ranks) else None, near))
-        return found
+            hits.append(Hits(int(ranks[0]) + 1 if len(ranks) else None, near))
+        return hits
 
     def embeddings_of(self, questions: Sequence[str]) -> Embeddings | None:
         """The embeddings of questions, of length 1, shape [questions, dimensions]; None without an encoder."""
@@ -80,7 +80,7 @@ class CorpusSearch:
             return None
         return self.encoder.of_length_1(embed(self.encoder, self.store, questions, "query"))
 
-    def answered_elsewhere(self, question: str, answer: str, found: Found) -> Source | None:
+    def answered_elsewhere(self, question: str, answer: str, hits: Hits) -> Source | None:
         """A passage that seems to answer the question as well; None if there is none.
 
         It has most words of the answer that are not in the question, and half of the words of the question.
@@ -88,16 +88,16 @@ class CorpusSearch:
         asked, answering = {*content_stems(question)}, {*content_stems(answer)}
         new = answering - asked
         wanted = new if len(new) >= LEAST_TERMS else answering
-        for at in found.nearest:
+        for at in hits.nearest:
             terms = self._terms(at)
             if share_within(wanted, terms) >= ANSWERED and share_within(asked, terms) >= ASKED:
                 return self.sources[at]
         return None
 
-    def maybe_answered(self, question: str, origin: Source, found: Found) -> Source | None:
+    def maybe_answered(self, question: str, origin: Source, hits: Hits) -> Source | None:
         """A passage that may answer a question that is meant to be out of scope: it has nearly all of its words."""
         asked = {*content_stems(question)}
-        for at in (self._position[origin], *found.nearest):
+        for at in (self._position[origin], *hits.nearest):
             if share_within(asked, self._terms(at)) >= COVERED:
                 return self.sources[at]
         return None

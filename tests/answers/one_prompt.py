@@ -23,25 +23,28 @@ class OnePrompt(Reasoning):
 
     def answer(self, question: Question, model: Conversation) -> Answer:
         prompt = f"{self.asks}{question.question}"
-        said = model.complete([Message("system", "Answer."), Message("user", prompt)], as_json=model.structured)
-        try:
-            fields = AnswerFields.model_validate_json(said.text) if model.structured else None
-            letter, confidence = (fields.answer, fields.confidence) if fields else (said.text, None)
-        except ValueError:
-            letter, confidence = "", None
+        messages = [Message("system", "Answer."), Message("user", prompt)]
+        completion = model.complete(messages, as_json=model.structured)
+        letter, confidence = completion.text, None
+        if model.structured:
+            try:
+                fields = AnswerFields.model_validate_json(completion.text)
+                letter, confidence = fields.answer, fields.confidence
+            except ValueError:
+                letter = ""
         return Answer(
             letter if letter in {*question.letters} else None,
             confidence,
-            exchanges=(Exchange(prompt, said.text),),
-            tokens_in=said.tokens_in,
-            tokens_out=said.tokens_out,
-            time_ms=said.time_ms,
+            exchanges=(Exchange(prompt, completion.text),),
+            tokens_in=completion.tokens_in,
+            tokens_out=completion.tokens_out,
+            time_ms=completion.time_ms,
         )
 
 
 def questions(number: int) -> list[Question]:
     options = (Option("A", "yes"), Option("B", "no"))
-    return [Question(f"q{each}", "", f"Is this question {each}?", options) for each in range(number)]
+    return [Question(f"q{at}", "", f"Is this question {at}?", options) for at in range(number)]
 
 
 def main() -> None:
@@ -49,7 +52,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # the background of a shell ignores it
     url, folder, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
     model = OpenAIModel(model="model", base_url=url, concurrency=2, store=Store(folder))
-    print(*(each.letter for each in LanguageModelAnswerer(model, OnePrompt()).answer(questions(number))))
+    print(*(answer.letter for answer in LanguageModelAnswerer(model, OnePrompt()).answer(questions(number))))
 
 
 if __name__ == "__main__":

@@ -10,10 +10,8 @@ from ragsweep_answers.cases import CaseColumns, CasesDataset
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.answers_task import AnswersTask
 
-SAME = ("id", "specialty", "difficulty", "condition", "option_conditions")  # columns with the names of the settings
-COLUMNS = CaseColumns(
-    case="clinical_case", answer="correct_answer", relevant="relevant_docs", **{name: name for name in SAME}
-)
+SAME = {name: name for name in ("id", "specialty", "difficulty", "condition", "option_conditions")}
+COLUMNS = CaseColumns(case="clinical_case", answer="correct_answer", relevant="relevant_docs", **SAME)
 QUESTIONS = [question for question, *_ in small.CASES]
 
 
@@ -46,8 +44,8 @@ def task(dataset, answerer, **changed):
 
 
 def measured(dataset, answerer, **changed):
-    made = task(dataset, answerer, **changed)
-    return made.measure(made.load())
+    answering = task(dataset, answerer, **changed)
+    return answering.measure(answering.load())
 
 
 def named(measurement):

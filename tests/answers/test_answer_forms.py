@@ -1,10 +1,11 @@
-"""Reading the letter of an answer from a text: the documented forms, and nothing else."""
+"""Reading the letter of an answer from a text or from JSON: the documented forms, and nothing else."""
 
 import json
 import random
 import re
 import signal
 from collections import defaultdict
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragsweep.datasets.model.cases import LETTERS, Option
-from ragsweep_answers.answering.answer_forms import matched_letter, option_of, pattern_of, read_letter
-from ragsweep_answers.answering.json_answer import number_of, read_confidence
+from ragsweep.models.language.language_model import Asking, Completion, LanguageModel, Message
+from ragsweep_answers.answering.answer_forms import matched_letter, option_of, pattern_of, read_letter, spoken
+from ragsweep_answers.answering.json_answer import AnswerFields, number_of, read_confidence, read_json_answer
 
 DATA = Path(__file__).parent / "data"
 ROWS = [json.loads(line) for line in (DATA / "texts.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -31,18 +33,18 @@ DRUGS = options("Aspirin", "Metoprolol", "Amoxicillin", "Intravenous heparin")
 
 def test_each_text_of_the_table_gives_its_letter_or_none():
     """Where `careful` is the letter that a careful reader finds, the text has no documented form."""
-    found = [(row["text"], row["letter"], read_letter(row["text"], options(*row["options"]))) for row in ROWS]
-    assert [row for row in found if row[1] != row[2]] == []
+    read = [(row["text"], row["letter"], read_letter(row["text"], options(*row["options"]))) for row in ROWS]
+    assert [row for row in read if row[1] != row[2]] == []
 
 
 @pytest.mark.usefixtures("long_work")
 def test_a_text_that_is_cut_off_gives_no_other_letter():
     wrong = []
     for row in ROWS:
-        known = (None, row["letter"], row.get("careful"))
-        for end in (found.end() for found in re.finditer(r"\w+\b", row["text"]) if found.end() > 60):
+        allowed = (None, row["letter"], row.get("careful"))
+        for end in (word.end() for word in re.finditer(r"\w+\b", row["text"]) if word.end() > 60):
             letter = read_letter(row["text"][:end], options(*row["options"]))
-            wrong += [(row["text"][:end], letter)] if letter not in known else []
+            wrong += [(row["text"][:end], letter)] if letter not in allowed else []
     assert wrong == []
 
 
@@ -55,36 +57,21 @@ def test_the_forms_of_the_documents_are_read():
     assert letters == dict.fromkeys(forms, "B")
 
 
-@pytest.mark.parametrize(
-    ("value", "letter"),
-    [
-        ("B", "B"),
-        (" (b).", "B"),
-        ("Option B", "B"),
-        ("**B) Metoprolol**", "B"),
-        ("metoprolol.", "B"),
-        ("B) Aspirin", None),
-        ("Metoprolol tartrate", None),
-        ("E", None),
-        ("A or B", None),
-        ("", None),
-    ],
-)
-def test_an_option_is_a_letter_its_exact_text_or_both(value, letter):
-    assert option_of(value, DRUGS) == letter
+def test_an_option_is_a_letter_its_exact_text_or_both():
+    letters = dict.fromkeys(["B", " (b).", "Option B", "**B) Metoprolol**", "metoprolol."], "B")
+    letters |= dict.fromkeys(["B) Aspirin", "Metoprolol tartrate", "E", "A or B", ""])
+    assert {value: option_of(value, DRUGS) for value in letters} == letters
 
 
-@pytest.mark.parametrize("end", ["Answer: {}", "So the answer is ({}).", r"\boxed{{{}}}", "<answer>{}</answer>", "{}"])
-def test_the_answer_after_a_discussion_is_read_and_a_discussion_has_none(end):
-    rng = random.Random(0)
-    for text in [
-        *DISCUSSIONS,
-        *("".join(rng.choice(DISCUSSIONS) + rng.choice("  \n") for _ in range(5)) for _ in range(80)),
-    ]:
-        assert read_letter(text, DRUGS) is None, text
-        letter = rng.choice("ABCD")
-        assert read_letter(f"{text}\n\n{end.format(letter)}", DRUGS) in (None, letter), text
-    assert read_letter(f"The rate is high.\n\n{end.format('B')}", DRUGS) == "B"
+def test_the_answer_after_a_discussion_is_read_and_a_discussion_has_none():
+    for end in ("Answer: {}", "So the answer is ({}).", r"\boxed{{{}}}", "<answer>{}</answer>", "{}"):
+        rng = random.Random(0)
+        mixed = ("".join(rng.choice(DISCUSSIONS) + rng.choice("  \n") for _ in range(5)) for _ in range(80))
+        for text in [*DISCUSSIONS, *mixed]:
+            assert read_letter(text, DRUGS) is None, text
+            letter = rng.choice("ABCD")
+            assert read_letter(f"{text}\n\n{end.format(letter)}", DRUGS) in (None, letter), text
+        assert read_letter(f"The rate is high.\n\n{end.format('B')}", DRUGS) == "B"
 
 
 WORDS = "A a I B C D E hepatitis B vitamin C the of fever is was cells E. coli C. difficile, D-dimer 12 A. no".split()
@@ -106,57 +93,33 @@ def test_the_end_of_a_very_long_text_is_read():
     assert read_letter("Answer: B\n" + "Pale. " * 20_000, DRUGS) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "letter"),
-    [
-        ("Answer:\nA) Aspirin\nB) Metoprolol\nC) Amoxicillin", None),  # the options once more
-        ("Answer: A\n\nProblem: A is contraindicated in asthma.\n\nAnswer: B", "B"),
-        ('{"choice": "None"}', None),
-        *((f"Answer: A\n{behind}", None) for behind in ("Final: B", "I change my mind: B", "Revised answer - B")),
-        *((f"Answer: A\n{behind}", None) for behind in ("My final choice is B.", "However, B is better.")),
-        ("Answer: B\nA is wrong, since it thins the blood.", "B"),
-    ],
-)
-def test_what_stands_behind_a_form_can_take_it_back_and_what_is_listed_is_no_answer(text, letter):
-    assert read_letter(text, options("Aspirin", "Metoprolol", "Amoxicillin", "None")) == letter
-
-
-@pytest.mark.parametrize("text", ["q{}x", "answer{}x", "{}x the answer is B.", "Answer: A\n{}x", "Confidence: 5{}x"])
-@pytest.mark.parametrize("piece", [" ", ", ", "1", "\n"])
-def test_no_text_holds_a_run_for_long(text, piece):
-    """Each took half a minute or more with a pattern that tries every length of a repetition."""
-    signal.signal(signal.SIGALRM, lambda *_: pytest.fail("too long"))
-    signal.alarm(10)
-    try:
-        long = text.format(piece * (48_000 // len(piece)))
-        read_letter(long, DRUGS)
-        read_confidence(long)
-        number_of(long.partition(": ")[2])
-    finally:
-        signal.alarm(0)
-
-
 def test_a_pattern_replaces_the_forms():
     pattern = pattern_of(r"Final: (\w+)")
     texts = ["Final: A\nFinal: B", "Final: metoprolol", "Answer: B", "<think>Final: B</think>no", "Final: E"]
     assert [matched_letter(text, DRUGS, pattern) for text in texts] == ["B", "B", None, None, None]
 
 
+# Work
+
+
+def test_no_text_holds_a_run_for_long():
+    """Each took half a minute or more with a pattern that tries every length of a repetition."""
+    texts = ["q{}x", "answer{}x", "{}x the answer is B.", "Answer: A\n{}x", "Confidence: 5{}x"]
+    signal.signal(signal.SIGALRM, lambda *_: pytest.fail("too long"))
+    signal.alarm(20)
+    try:
+        for text, piece in product(texts, [" ", ", ", "1", "\n"]):
+            long = text.format(piece * (48_000 // len(piece)))
+            read_letter(long, DRUGS)
+            read_confidence(long)
+            number_of(long.partition(": ")[2])
+    finally:
+        signal.alarm(0)
+
+
 PIECES = ["\n", "(", "*", "# ", "A) ", "A\n", "B is ", "not ", "answer ", "answer:\n", "the answer is ", "Answer: A\n"]
-PIECES += [
-    '"answer": ',
-    '"answer": "',
-    "{",
-    "<think>",
-    "<answer>",
-    r"\boxed{",
-    r"\text{",
-    "so, ",
-    "Q:",
-    "```",
-    "1. ",
-    "if. ",
-]
+PIECES += ['"answer": ', '"answer": "', "{", "<think>", "<answer>", r"\boxed{", r"\text{", "so, ", "Q:"]
+PIECES += ["```", "1. ", "if. "]
 
 
 @pytest.mark.usefixtures("long_work")
@@ -164,8 +127,84 @@ def test_a_text_four_times_as_long_takes_about_four_times_the_work():
     """Work that grows with the square of the length would be 16 times as much."""
     read_letter("Answer: A", DRUGS)
     counts = defaultdict(list)
-    for piece in PIECES:
-        for length in (1000, 4000):
-            text = (piece * length)[:length]
-            counts[piece].append(calls_of(lambda text=text: read_letter(text, DRUGS)))
+    for piece, length in product(PIECES, (1000, 4000)):
+        text = (piece * length)[:length]
+        counts[piece].append(calls_of(lambda text=text: read_letter(text, DRUGS)))
     assert {piece: (few, many) for piece, (few, many) in counts.items() if many > 5 * few + 1000} == {}
+
+
+# JSON
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["steps", "cited", "confidence", "other"]), ANYTHING))
+def test_whatever_the_other_fields_are_the_answer_is_read(fields):
+    read = read_json_answer(json.dumps({**fields, "answer": "B"}))
+    assert read.answer == "B"
+    assert read.confidence is None or 0 <= read.confidence <= 1
+    stated = {name for name, value in fields.items() if value is not None} - {"other"}
+    assert set(read.lost) <= stated
+    assert set(read.missing) == {"steps", "cited", "confidence"} - stated
+
+
+def test_what_is_no_object_with_an_answer_has_no_fields():
+    texts = ["", "B", "[]", "{", '{"answer": 1}', '{"answer": "A", "answer": "B"}', '"B"']
+    assert [text for text in texts if read_json_answer(text) is not None] == []
+
+
+def test_an_object_may_stand_in_a_code_block_or_after_thoughts():
+    for around in ("{}", " {}\n", "```json\n{}\n```", "```\n{}```", "<think>A? {{B}}</think>\n{}"):
+        read = read_json_answer(around.format('{"answer": "B", "confidence": 85}'))
+        assert (read.answer, read.lost) == ("B", ("confidence",))
+
+
+def test_confidences_are_divided_by_their_scale_unless_they_have_a_percent_sign():
+    texts = [json.dumps({"answer": "B", "confidence": value}) for value in (7, "7", "70%", 11)]
+    assert [read_json_answer(text, scale=10).confidence for text in texts] == [0.7, 0.7, 0.7, None]
+
+
+def test_no_reader_takes_a_thought_for_an_answer():
+    thoughts = ["<think>Is it A?", '<think>{"answer": "B"}', "<|channel|>analysis<|message|>The answer is A."]
+    for text in [*thoughts, "◁think▷A", "The answer is B. <think>Or is it A?", "[THINK]A[/THINK]B"]:
+        assert (spoken(text), read_json_answer(text)) == ("", None), text
+    assert spoken("<reasoning>Is it A?</reasoning>\n<answer>B</answer>") == "<answer>B</answer>"
+
+
+class Replies(LanguageModel):
+    """Returns one text after another."""
+
+    structured = True
+
+    def __init__(self, *texts):
+        self.texts, self.asked = [*texts], 0
+
+    def complete(self, messages, max_tokens, form=None):
+        self.asked += 1
+        return Completion(self.texts.pop(0), 1, 1, 1.0)
+
+
+def test_an_endpoint_is_asked_again_for_an_answer_that_is_missing_and_for_no_other_field():
+    def requests(*texts):
+        model = Replies(*map(json.dumps, texts))
+        work = lambda item, about: about.complete([Message("user", "?")], as_json=True).text  # noqa: E731
+        [text] = model.ask_each(["?"], work, Asking("test", 9, lambda item: AnswerFields))
+        assert read_json_answer(text).answer == "A"
+        return model.asked
+
+    further = [{"confidence": 85}, {"cited": ["1"]}, {"more": 1}, {"steps": None}, {"confidence": "0.7"}, {}]
+    assert [requests({"answer": "A", **fields}) for fields in further] == [1] * 6
+    assert requests({"confidence": 1}, {"answer": "A"}) == 2
+
+
+def test_the_schema_asks_for_every_field_in_its_type():
+    schema = AnswerFields.model_json_schema()
+    types = {"steps": "array", "cited": "array", "answer": "string", "confidence": "number"}
+    assert schema["required"] == [*schema["properties"]] == [*types]
+    assert schema["additionalProperties"] is False
+    assert {name: field["type"] for name, field in schema["properties"].items()} == types
+    assert schema["properties"]["confidence"].items() >= {"minimum": 0, "maximum": 1}.items()

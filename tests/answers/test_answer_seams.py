@@ -15,6 +15,7 @@ from ragsweep_answers.answering.question import AnswererError
 from ragsweep_answers.answering.reasoning import ChainOfThought
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.answers_task import AnswersTask
+from ragsweep_answers.measuring.contexts import contexts, questions
 from ragsweep_answers.testing import TellingModel
 
 
@@ -31,17 +32,12 @@ class Telling(LanguageModel):
     store: object = NO_STORE
 
     def ask_each(self, items, work, asking):
-        return [work(each, TellingModel(lambda prompt: "Answer: B")) for each in items]
+        return [work(item, TellingModel(lambda prompt: "Answer: B")) for item in items]
 
 
 SEAMS = [
-    (SparseRetriever, "rank"),
-    (LetterEncoder, "encode"),
-    (PageChunker, "split"),
-    (Telling, "ask_each"),
-    (TellingModel, "complete"),
-    (EvidenceAnswerer, "answer"),
-    (LanguageModelAnswerer, "answer"),
+    *((SparseRetriever, "rank"), (LetterEncoder, "encode"), (PageChunker, "split"), (Telling, "ask_each")),
+    *((TellingModel, "complete"), (EvidenceAnswerer, "answer"), (LanguageModelAnswerer, "answer")),
     (ChainOfThought, "answer"),
 ]
 
@@ -53,29 +49,23 @@ def tasks(store=NO_STORE, turn=0):
     ]
 
 
-@pytest.fixture(scope="module")
-def handed():
-    """What each seam was handed in these runs."""
+def test_nothing_that_a_component_is_handed_leads_to_right_answers():
     with noting(SEAMS) as noted:
-        for made in tasks():
-            items = made.load()
-            made.check(items)
-            made.measure(items)
-    return noted
-
-
-@pytest.mark.parametrize("seam", SEAMS, ids=lambda seam: f"{seam[0].__name__}.{seam[1]}")
-def test_nothing_that_a_component_is_handed_leads_to_right_answers(handed, seam):
-    assert handed[seam]
-    assert [type(each) for call in handed[seam] for each in secrets_in(call, AnswersTask)] == []
+        for task in tasks():
+            items = task.load()
+            task.check(items)
+            task.measure(items)
+    for seam in SEAMS:
+        assert noted[seam], seam
+        assert [type(secret) for call in noted[seam] for secret in secrets_in(call, AnswersTask)] == [], seam
 
 
 def test_what_the_store_keeps_is_the_same_under_other_judgments_types_and_answers(tmp_path):
     kept = []
     for turn in (0, 1):
         store = Store(str(tmp_path / str(turn)))
-        for made in tasks(store, turn):
-            made.measure(made.load())
+        for task in tasks(store, turn):
+            task.measure(task.load())
         kept.append(kept_in(store))
     assert kept[0] == kept[1] != {}
 
@@ -85,32 +75,38 @@ def overlap(question, evidence):
     return max(question.options, key=lambda option: option.text in evidence).letter
 
 
-class PoolsById(Answerer):
-    """Joins the evidence of all questions of one id."""
+def evidence_of(question):
+    return " ".join(passage.text for passage in question.evidence)
+
+
+class Plain(Answerer):
+    """Answers each question by its own evidence."""
 
     has_confidence = False
 
     def answer(self, questions):
+        return [Answer(overlap(question, evidence_of(question))) for question in questions]
+
+
+class PoolsById(Plain):
+    """Joins the evidence of all questions of one id."""
+
+    def answer(self, questions):
         pool = {}
-        for each in questions:
-            pool.setdefault(self.key(each), []).extend(passage.text for passage in each.evidence)
-        return [Answer(overlap(each, " ".join(pool[self.key(each)]))) for each in questions]
-
-    def key(self, question):
-        return question.question_id
+        for question in questions:
+            pool.setdefault(question.question_id, []).append(evidence_of(question))
+        return [Answer(overlap(question, " ".join(pool[question.question_id]))) for question in questions]
 
 
-class KeepsByText(PoolsById):
+class KeepsByText(Plain):
     """Keeps answers by the text of the question, in the object."""
 
     def __init__(self):
         self.kept = {}
 
     def answer(self, questions):
-        for each in questions:
-            text = " ".join(passage.text for passage in each.evidence)
-            self.kept.setdefault(each.question, Answer(overlap(each, text)))
-        return [self.kept[each.question] for each in questions]
+        answers = zip(questions, super().answer(questions), strict=True)
+        return [self.kept.setdefault(question.question, answer) for question, answer in answers]
 
 
 KEPT = {}
@@ -119,37 +115,28 @@ KEPT = {}
 class KeepsByTextInItsModule(KeepsByText):
     """Keeps them outside of any object, where fresh copies do not help."""
 
-    def __init__(self):
-        self.kept = None
-
     def answer(self, questions):
         self.kept = KEPT
         return super().answer(questions)
 
 
-class Plain(PoolsById):
-    """Answers each question by its own evidence."""
-
-    def answer(self, questions):
-        return [Answer(overlap(each, " ".join(passage.text for passage in each.evidence))) for each in questions]
-
-
-def values(answerer):
-    made = answers_task(answerer)
-    found = made.measure(made.load())
-    return found.values, {measure.metric.name: measure.value for measure in found.measures}, found.findings
+def measured(answerer):
+    """The values, the further numbers, and the findings."""
+    task = answers_task(answerer)
+    measurement = task.measure(task.load())
+    numbers = {measure.metric.name: measure.value for measure in measurement.measures}
+    return measurement.values, numbers, measurement.findings
 
 
-@pytest.mark.parametrize("answerer", [PoolsById(), KeepsByText()], ids=["pools", "keeps"])
-def test_an_answerer_that_joins_what_it_is_asked_measures_what_a_plain_one_does(answerer):
-    assert values(answerer)[:2] == values(Plain())[:2]
+def test_an_answerer_that_joins_what_it_is_asked_measures_what_a_plain_one_does():
+    assert measured(PoolsById())[:2] == measured(KeepsByText())[:2] == measured(Plain())[:2]
 
 
 def test_an_answerer_that_keeps_answers_by_the_text_outside_of_itself_is_named():
     KEPT.clear()
-    sentences = [each for each in values(KeepsByTextInItsModule())[2] if "keeps answers by the text" in each]
+    sentences = [text for text in measured(KeepsByTextInItsModule())[2] if "keeps answers by the text" in text]
     assert len(sentences) == 2  # the judged pages are mostly the retrieved ones
-    assert not any("keeps answers" in each for each in values(Plain())[2])
+    assert not any("keeps answers" in text for text in measured(Plain())[2])
 
 
 def test_neither_ids_nor_order_nor_objects_join_what_an_answerer_is_asked():
@@ -161,13 +148,13 @@ def test_neither_ids_nor_order_nor_objects_join_what_an_answerer_is_asked():
             copies.append(self)
             return super().answer(questions)
 
-    values(original := Notes())
+    measured(original := Notes())
     assert len(asked) == 4
-    ids = [{each.question_id for each in questions} for questions in asked]
+    ids = [{question.question_id for question in questions} for questions in asked]
     assert len(set.union(*ids)) == sum(map(len, ids)) == 4 * 16
     assert not set.union(*ids) & {f"q{number}" for number in range(16)}
-    assert len({tuple(each.question for each in questions) for questions in asked}) == 4
-    assert len({id(each) for each in (original, *copies)}) == 5
+    assert len({tuple(question.question for question in questions) for questions in asked}) == 4
+    assert len({id(answerer) for answerer in (original, *copies)}) == 5
 
 
 def test_an_error_names_the_question_as_the_dataset_does():
@@ -176,18 +163,15 @@ def test_an_error_names_the_question_as_the_dataset_does():
             return [Answer("Z")] * len(questions)
 
     with pytest.raises(AnswererError, match=r"question 'q\d+': the letter 'Z'"):
-        values(Wrong())
+        measured(Wrong())
 
 
 def test_answers_come_back_in_the_order_of_the_questions():
-    made = answers_task(Plain())
-    items = made.load()
-
     class Echo(Answerer):
         def answer(self, questions):
-            return [Answer("A", reasoning=each.question) for each in questions]
+            return [Answer("A", reasoning=question.question) for question in questions]
 
-    from ragsweep_answers.measuring.contexts import contexts, questions
-
+    items = answers_task(Plain()).load()
     asked = questions(items, contexts(items, "none", None, 1, 1))
-    assert [each.reasoning for each in ask_apart(Echo(), asked, "part")] == [each.question for each in asked]
+    answers = ask_apart(Echo(), asked, "part")
+    assert [answer.reasoning for answer in answers] == [question.question for question in asked]

@@ -1,16 +1,24 @@
-"""Multiple-choice cases in files, and the pages that answer them."""
+"""Multiple-choice cases in files, also as public question sets are published, and the pages that answer them."""
 
 import csv
 import gzip
 import io
 import json
+from typing import ClassVar
 
 import pytest
+import small
+from application import PROJECT, assert_refused
+from conversions import converted, metrics
 from hypothesis import given
 from hypothesis import strategies as st
+from omegaconf import OmegaConf
 
+from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.datasets import Case, Dataset, Judgment, Option, PageChunker
+from ragsweep.core.project import option_file, register_resolvers
+from ragsweep.datasets import Case, Dataset, Judgment, Option, PageChunker, RecursiveChunker
+from ragsweep.testing import DatasetContract
 from ragsweep_answers.cases import CaseColumns, CasesDataset
 
 IRON = {
@@ -25,52 +33,55 @@ IRON = {
     "option_conditions": {"A": "anaemia", "C": None},
     "relevant_docs": ["2", "a.pdf#1"],
 }
-ALL = CaseColumns(
-    id="id",
-    case="clinical_case",
-    answer="correct_answer",
-    specialty="specialty",
-    difficulty="difficulty",
-    condition="condition",
-    option_conditions="option_conditions",
-    relevant="relevant_docs",
-)
+SAME = {name: name for name in ("id", "specialty", "difficulty", "condition", "option_conditions")}
+ALL = CaseColumns(case="clinical_case", answer="correct_answer", relevant="relevant_docs", **SAME)
 HOT = {"question": "What is hot?", "options": ["Fever", "Tea", "Ice"], "answer": "B"}
-TEA = (Option("A", "Fever"), Option("B", "Tea"), Option("C", "Ice"))
+NONE = {"question": "What is loud?", "options": ["Fever", "Tea", "Ice"], "answerable": False}
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def options(*texts):
+    return tuple(map(Option, ALPHABET, texts))
+
+
+class TestCases(DatasetContract):
+    component = CasesDataset
+    settings: ClassVar = {"columns": CaseColumns(options=["a", "b"], relevant="page")}
+
+    @pytest.fixture(autouse=True)
+    def dataset(self, tmp_path):
+        small.write_pdf(tmp_path / "a.pdf", ["Fever is hot."])
+        (tmp_path / "cases.csv").write_text("question,a,b,answer,page\nWhat is hot?,Fever,Ice,A,1\n")
+        files = {"cases": str(tmp_path / "cases.csv"), "documents": str(tmp_path / "a.pdf")}
+        type(self).settings = {**TestCases.settings, "name": "small", **files}
+
+
+class TestCasesWithoutDocuments(TestCases):
+    @pytest.fixture(autouse=True)
+    def without(self, dataset):
+        type(self).settings = {**type(self).settings, "documents": None}
 
 
 @pytest.fixture
 def load(tmp_path, write_pdf):
     """Load a file of cases, given as text or bytes, or as entries of a JSON list, with the pages of one PDF."""
 
-    def load(content, columns=None, *, name="cases.json", pages=(), labels=(), **settings):
+    def load(content, columns=None, *, name="cases.json", pages=(), **settings):
         text = json.dumps(content) if isinstance(content, list) else content
         (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
         if pages:
-            settings["documents"] = str(write_pdf(tmp_path / "a.pdf", *pages, labels=labels))
+            settings["documents"] = str(write_pdf(tmp_path / "a.pdf", *pages))
         return CasesDataset("small", str(tmp_path / name), columns or CaseColumns(), **settings).load()
 
     return load
 
 
-def test_a_case_is_read_with_everything_that_is_known_of_it(load):
-    case = Case(
-        query_id="c1",
-        case="A tired woman in her sixth month.",
-        question="What does she need?",
-        options=(Option("A", "Iron"), Option("B", "Rest"), Option("C", "Tea")),
-        correct="A",
-        specialty="Obstetrics",
-        difficulty="easy",
-        condition="anaemia",
-        conditions=("anaemia", None, None),
-    )
-    assert load([IRON], ALL).cases == (case,)
-
-
-def test_the_pages_of_a_case_are_judged(load):
+def test_a_case_is_read_with_everything_that_is_known_of_it_and_its_pages_are_judged(load):
     collection = load([IRON], ALL, pages=["Anaemia", "Iron tablets"])
+    named = {name: IRON[name] for name in ("question", "specialty", "difficulty", "condition")}
+    texts = options("Iron", "Rest", "Tea")
+    case = Case("c1", IRON["clinical_case"], **named, options=texts, correct="A", conditions=("anaemia", None, None))
+    assert collection.cases == (case,)
     assert collection.judgments == (Judgment("c1", "a.pdf#1", 1), Judgment("c1", "a.pdf#2", 1))
 
 
@@ -88,52 +99,36 @@ def test_cases_without_an_id_are_numbered_from_1(load):
 # Options and answers
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["Fever", "Tea", "Ice"],
-        [" Fever ", "Tea", "Ice", ""],
-        {"A": "Fever", "B": "Tea", "C": "Ice"},
-        {"C": "Ice", "B": "Tea", "A": "Fever", "D": None, "E": " "},
-        '["Fever", "Tea", "Ice"]',
-        '{"A": "Fever", "B": "Tea", "C": "Ice"}',
-    ],
-)
-def test_options_are_a_list_or_a_mapping_also_as_json_in_a_text(load, options):
-    assert load([{**HOT, "options": options}]).cases[0].options == TEA
+def test_options_are_a_list_or_a_mapping_also_as_json_in_a_text(load):
+    by_letter = {"A": "Fever", "B": "Tea", "C": "Ice"}
+    written = [HOT["options"], [" Fever ", "Tea", "Ice", ""], by_letter, json.dumps(HOT["options"])]
+    written += [json.dumps(by_letter), {"C": "Ice", "B": "Tea", "A": "Fever", "D": None, "E": " "}]
+    cases = load([{**HOT, "options": texts} for texts in written]).cases
+    assert [case.options for case in cases] == [options(*HOT["options"])] * 6
 
 
-def test_options_can_have_a_column_each_and_the_last_ones_can_be_blank(load):
-    table = "question,a,b,c,d,answer\nWhat is hot?,Fever,Tea,Ice,,B\nWho?,x,y,,,A\n"
-    cases = load(table, CaseColumns(options=["a", "b", "c", "d"]), name="cases.csv").cases
-    assert [case.options for case in cases] == [TEA, (Option("A", "x"), Option("B", "y"))]
+def test_options_and_conditions_can_have_a_column_each_and_the_last_ones_can_be_blank(load):
+    table = "question,a,b,c,d,answer,of_a,of_b\nWhat is hot?,Fever,Tea,Ice,,B,infection,\nWho?,x,y,,,A,,\n"
+    columns = CaseColumns(options=["a", "b", "c", "d"], option_conditions=["of_a", "of_b"])
+    first, second = load(table, columns, name="cases.csv").cases
+    assert (first.options, second.options) == (options("Fever", "Tea", "Ice"), options("x", "y"))
+    assert (first.conditions, second.conditions) == (("infection", None, None), ())
 
 
-def test_conditions_can_have_a_column_each(load):
-    row = {**HOT, "of_a": "infection", "of_b": "", "of_c": None}
-    assert load([row], CaseColumns(option_conditions=["of_a", "of_b", "of_c"])).cases[0].conditions == (
-        "infection",
-        None,
-        None,
-    )
+def test_an_answer_is_a_letter_a_text_or_a_position(load):
+    answers = {"letter": ["B", " b "], "text": ["Tea", " Tea "]}
+    answers |= {"position_from_1": [2, "2", 2.0], "position_from_0": [1, "1.0"]}
+    for answer_is, spellings in answers.items():
+        cases = load([{**HOT, "answer": answer} for answer in spellings], CaseColumns(answer_is=answer_is)).cases
+        assert {case.correct for case in cases} == {"B"}
 
 
-@pytest.mark.parametrize(
-    ("answer_is", "answer"),
-    [
-        ("letter", "B"),
-        ("letter", " b "),
-        ("text", "Tea"),
-        ("text", " Tea "),
-        ("position_from_1", 2),
-        ("position_from_1", "2"),
-        ("position_from_1", 2.0),
-        ("position_from_0", 1),
-        ("position_from_0", "1.0"),
-    ],
-)
-def test_an_answer_is_a_letter_a_text_or_a_position(load, answer_is, answer):
-    assert load([{**HOT, "answer": answer}], CaseColumns(answer_is=answer_is)).cases[0].correct == "B"
+def test_a_case_may_have_no_answer_which_is_part_of_its_digest(load):
+    for answer in ({}, {"answer": None}, {"answer": ""}):
+        collection = load([{**HOT, "answerable": True}, {**NONE, **answer}])
+        assert [case.correct for case in collection.cases] == ["B", None]
+        assert [query.answerable for query in collection.queries] == [True, False]
+    assert load([HOT, {**HOT, "answer": "A"}]).digest != load([HOT, {**NONE, "question": HOT["question"]}]).digest
 
 
 # Round trips
@@ -146,14 +141,13 @@ COLUMNS = CaseColumns("q", "o", "y", "letter", "c", "s", "d", "p", "oc", id="i")
 @st.composite
 def cases(draw):
     texts = draw(st.lists(TEXT, min_size=2, max_size=5, unique=True))
-    options = tuple(map(Option, ALPHABET, texts))
     conditions = tuple(draw(st.lists(st.none() | NAME, min_size=len(texts), max_size=len(texts))))
     return Case(
         query_id=draw(NAME),
         case=draw(st.just("") | TEXT),
         question=draw(TEXT),
-        options=options,
-        correct=draw(st.sampled_from(options)).letter,
+        options=options(*texts),
+        correct=draw(st.sampled_from(ALPHABET[: len(texts)])),
         specialty=draw(st.none() | NAME),
         difficulty=draw(st.none() | NAME),
         condition=draw(st.none() | NAME),
@@ -162,9 +156,9 @@ def cases(draw):
 
 
 def row_of(case):
-    options, conditions = dict(case.options), dict(zip(ALPHABET, case.conditions, strict=False))
-    values = [case.question, options, case.correct, case.query_id, case.case, case.specialty, case.difficulty]
-    return dict(zip("q o y i c s d p oc".split(), [*values, case.condition, conditions], strict=True))
+    names = {"query_id": "i", "case": "c", "question": "q", "correct": "y", "specialty": "s", "difficulty": "d"}
+    row = {column: getattr(case, name) for name, column in {**names, "condition": "p"}.items()}
+    return {**row, "o": dict(case.options), "oc": dict(zip(ALPHABET, case.conditions, strict=False))}
 
 
 def as_table(rows):
@@ -190,84 +184,74 @@ def test_cases_are_read_as_they_were_written(tmp_path_factory, written, suffix):
     assert CasesDataset("small", str(path), COLUMNS).load().cases == tuple(written)
 
 
+@pytest.mark.usefixtures("long_work")
+def test_the_bundled_cases_give_the_same_numbers_as_questions_in_the_layout_of_beir(tmp_path):
+    data, named = PROJECT / "data", {"id": "id", "relevant": "relevant_docs", "answer": "correct_answer"}
+    columns = CaseColumns(**named, case="clinical_case", specialty="specialty")
+    files = str(data / "clinical_cases/cases.json"), columns, str(data / "cho_manual/documents")
+    collection = CasesDataset("cases", *files).load()
+    lost, again = converted(tmp_path, collection)
+    assert f"the options and answers of {len(collection.cases)} multiple-choice cases" in lost
+    assert metrics(again, RecursiveChunker()) == metrics(collection, RecursiveChunker())
+
+
 # Bad input
 
+BAD = [  # a file, and what the error names
+    ("", r"cases\.json: contains no cases"),
+    ("[\n{]", r"cases\.json, line 2: not JSON .*column 2"),
+    ("[" * 2000, r"cases\.json: nested more than"),
+    (f"{json.dumps(HOT)}\n{{", r"cases\.json, line 2: not JSON"),
+    (b"{\xff", r"cases\.json: not UTF-8 \(line 1\)"),
+    ([{name: HOT[name] for name in ("question", "options")}], r"entry 1: .*'answer'; .*dataset.columns.answer=COLUMN"),
+    ([{**HOT, "answer": None}], "entry 1: the field 'answer' is empty"),
+    ([{**HOT, "answerable": False}], "the field 'answer' is \"B\"; expected none, as answerable is false"),
+    ([{**HOT, "answer": "D"}], r'the answer "D" .*dataset\.columns\.answer_is=let'),
+    ([{**HOT, "question": " "}], "entry 1: the question is blank"),
+    ([{**HOT, "question": "\ud83e"}], "entry 1: the field 'question' contains an invalid surrogate"),
+    ([{**HOT, "options": ["Tea", "", "Ice"]}], "expected 2 to 26 options .*; found 'AC'"),
+    ([{**HOT, "options": ["x"] * 27}], r"the field 'options' is \[.*"),
+    ([{**HOT, "options": ["Tea", "Ice", " Tea"]}], "options A and C have the same text"),
+    ([{**HOT, "options": ["B) Tea", "A) Ice"]}], "the texts of the options begin with the letters BA"),
+    *(([{**IRON, **changed}], place) for changed, place in (
+        ({"id": None}, "entry 1: the field 'id' is of type NoneType"),
+        ({"id": "a\nb"}, "entry 1: the field 'id' contains a control character"),
+        ({"specialty": "a\nb"}, r"entry 1: the specialty 'a\\nb' contains a control character"),
+        ({"option_conditions": {"D": "thirst"}}, "entry 1: 'D' has a condition"),
+        ({"relevant_docs": ["9"]}, r"entry 1: page '9' is not in the documents \(a\.pdf has pages 1 to 2\)"),
+        ({"relevant_docs": [2.5]}, r"the field 'relevant_docs' is \[2\.5\]"),
+    )),
+]  # fmt: skip
 
-def without(name):
-    return {field: value for field, value in HOT.items() if field != name}
+
+def test_a_bad_case_is_refused_in_one_line_that_names_its_place(load):
+    for content, place in BAD:
+        columns = ALL if isinstance(content, list) and "clinical_case" in content[0] else None
+        with pytest.raises((DatasetError, ConfigError), match=place) as refused:
+            load(content, columns, pages=["one", "two"] if columns else ())
+        assert len(str(refused.value).splitlines()) == 1, place
 
 
 def test_a_missing_file_names_the_setting(tmp_path):
-    expected = "a JSON, CSV, TSV or Parquet file of cases"
-    with pytest.raises(DatasetError, match=rf"dataset\.cases: .*none\.csv does not exist; expected {expected}"):
+    with pytest.raises(DatasetError, match=r"dataset\.cases: .*none\.csv does not exist"):
         CasesDataset("small", str(tmp_path / "none.csv"), CaseColumns()).load()
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", r"cases\.json: contains no cases; expected at least one$"),
-        ("[\n{]", r"cases\.json, line 2: not JSON \(Expecting property name enclosed in double quotes, column 2\)"),
-        ("[" * 2000, r"cases\.json: nested more than"),
-        (f"{json.dumps(HOT)}\n{{", r"cases\.json, line 2: not JSON .*; expected an object on each line, or a list"),
-        (b"{\xff", r"cases\.json: not UTF-8 \(line 1\); expected a JSON, CSV"),
-        (
-            [without("answer")],
-            r"entry 1: has no column 'answer'; found 'question', 'options'; .*dataset.columns.answer=COLUMN",
-        ),
-        ([{**HOT, "answer": None}], "entry 1: the field 'answer' is empty; expected the correct answer of each case"),
-        ([{**HOT, "answerable": False}], "the field 'answer' is \"B\"; expected none, as answerable is false"),
-        ([{**HOT, "answer": "D"}], r'the answer "D" is not the letter of an option \(dataset\.columns\.answer_is=let'),
-        ([{**HOT, "question": " "}], "entry 1: the question is blank"),
-        ([{**HOT, "question": "\ud83e"}], "entry 1: the field 'question' contains an invalid surrogate"),
-        ([{**HOT, "options": ["Tea", "", "Ice"]}], "expected 2 to 26 options .*; found 'AC'"),
-        ([{**HOT, "options": ["x"] * 27}], r"the field 'options' is \[.*; expected texts by letter, or a list of at m"),
-        ([{**HOT, "options": ["Tea", "Ice", " Tea"]}], "options A and C have the same text; expected different ones"),
-        (
-            [{**HOT, "options": ["B) Tea", "A) Ice"]}],
-            "the texts of the options begin with the letters BA; expected their",
-        ),
-    ],
-)
-def test_a_bad_case_is_named_with_place_and_expectation(load, content, message):
-    with pytest.raises((DatasetError, ConfigError), match=message) as raised:
-        load(content)
-    assert len(str(raised.value).splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"id": None}, "entry 1: the field 'id' is of type NoneType; expected a string"),
-        ({"id": "a\nb"}, "entry 1: the field 'id' contains a control character or a line end"),
-        ({"specialty": "a\nb"}, r"entry 1: the specialty 'a\\nb' contains a control character or a line end"),
-        ({"option_conditions": {"D": "thirst"}}, "entry 1: 'D' has a condition, but is not the letter of an option"),
-        ({"relevant_docs": ["9"]}, r"entry 1: page '9' is not in the documents \(a\.pdf has pages 1 to 2\)"),
-        ({"relevant_docs": [2.5]}, r"""the field 'relevant_docs' is \[2\.5\]; expected a list like"""),
-    ],
-)
-def test_a_bad_value_of_a_named_column_is_refused(load, changed, message):
-    with pytest.raises(DatasetError, match=message):
-        load([{**IRON, **changed}], ALL, pages=["one", "two"])
-
-
-@pytest.mark.parametrize(
-    ("first", "answer"), [(1, 0), (1, 4), (0, -1), (0, 3), (1, "B"), (1, 1.5), (1, True), (1, [1])]
-)
-def test_a_position_is_that_of_an_option(load, first, answer):
-    with pytest.raises(ConfigError, match=rf"is not a position from {first} to {first + 2} \(dataset\.columns\.answer"):
-        load([{**HOT, "answer": answer}], CaseColumns(answer_is=f"position_from_{first}"))
+def test_a_position_is_that_of_an_option(load):
+    for first, answer in [(1, 0), (1, 4), (0, -1), (0, 3), (1, "B"), (1, 1.5), (1, True), (1, [1])]:
+        with pytest.raises(ConfigError, match=rf"is not a position from {first} to {first + 2} \(dataset\.columns\.an"):
+            load([{**HOT, "answer": answer}], CaseColumns(answer_is=f"position_from_{first}"))
 
 
 ODD = st.sampled_from(["", " ", "A", "b", "Tea", "\ud83e", "a\nb", 0, 7, 1e300, True, None, [], {}, ["1"], [[]], [{}]])
-ROWS = st.dictionaries(
+FIELDS = st.dictionaries(
     st.sampled_from(["id", "question", "options", "answer", "specialty", "relevant"]),
     ODD | st.lists(ODD, max_size=3) | st.dictionaries(st.sampled_from(["A", "B", "C", ""]), ODD),
 )
-FILES = st.lists(st.builds(lambda row: {**HOT, "id": "1", "specialty": None, "relevant": []} | row, ROWS) | ODD)
+ROWS = st.lists(FIELDS.map(lambda row: {**HOT, "id": "1", "specialty": None, "relevant": []} | row) | ODD)
 
 
-@given(st.binary(max_size=30) | FILES.map(json.dumps).map(str.encode), st.sampled_from([".json", ".jsonl", ".csv"]))
+@given(st.binary(max_size=30) | ROWS.map(json.dumps).map(str.encode), st.sampled_from([".json", ".jsonl", ".csv"]))
 def test_any_file_of_cases_loads_or_is_refused_in_one_line(tmp_path_factory, content, suffix):
     path = tmp_path_factory.getbasetemp() / f"any{suffix}"
     path.write_bytes(content)
@@ -280,15 +264,72 @@ def test_any_file_of_cases_loads_or_is_refused_in_one_line(tmp_path_factory, con
     assert len(message.splitlines()) == 1
 
 
-NONE = {"question": "What is loud?", "options": ["Fever", "Tea", "Ice"], "answerable": False}
+# The configurations of public question sets; the texts are ours
+
+MEDQA = {
+    "question": "A tired woman is pale. What does she need?",
+    "answer": "Rest",
+    "options": {"A": "Iron", "B": "Rest"},
+    "meta_info": "step2&3",
+    "answer_idx": "B",
+    "metamap_phrases": ["tired woman", "pale"],
+}
+MEDMCQA = {
+    "question": "Which is hot?",
+    "exp": "A fever is a temperature of 38 °C or more.",
+    "cop": 1,
+    **{"opa": "Fever", "opb": "Tea", "opc": "Ice", "opd": "None"},
+    "subject_name": "Medicine",
+    "topic_name": None,
+    "id": "45258d3d-b974-44dd-a161-c3fccbdadd88",
+    "choice_type": "multi",
+}
+FROM_0 = {"columns": {"answer_is": "position_from_0"}}
 
 
-@pytest.mark.parametrize("answer", [{}, {"answer": None}, {"answer": ""}])
-def test_a_case_may_have_no_answer(load, answer):
-    found = load([{**HOT, "answerable": True}, {**NONE, **answer}])
-    assert [case.correct for case in found.cases] == ["B", None]
-    assert [query.answerable for query in found.queries] == [True, False]
+@pytest.fixture
+def preset(tmp_path):
+    """Load a dataset of `conf/dataset/` from a file of rows, one JSON object per line, or of a text."""
+
+    def load(name, content, file="cases.jsonl", **settings):
+        (tmp_path / file).write_text(content if isinstance(content, str) else as_lines(content))
+        register_resolvers()
+        store = OmegaConf.load(PROJECT / "conf" / "config.yaml").store
+        node = OmegaConf.merge(OmegaConf.load(option_file("dataset", name)), {"cases": str(tmp_path / file)}, settings)
+        config = OmegaConf.create({"dataset": node, "store": {**store, "path": "unused", "enabled": False}})
+        return Walk(config).build("dataset").load()
+
+    return load
 
 
-def test_whether_a_case_has_an_answer_is_part_of_its_digest(load):
-    assert load([HOT, {**HOT, "answer": "A"}]).digest != load([HOT, {**NONE, "question": HOT["question"]}]).digest
+def test_medqa_and_medmcqa_are_read_as_their_authors_and_the_hub_publish_them(preset):
+    medqa = Case("1", "", MEDQA["question"], options("Iron", "Rest"), "B", difficulty="step2&3")
+    assert preset("medqa", [MEDQA]).cases == (medqa,)
+    texts = options("Fever", "Tea", "Ice", "None")
+    medmcqa = Case(MEDMCQA["id"], "", "Which is hot?", texts, "A", specialty="Medicine")
+    assert preset("medmcqa", [MEDMCQA], "dev.json").cases == (medmcqa,)
+    assert preset("medmcqa", [{**MEDMCQA, "cop": 0}], "validation.jsonl", **FROM_0).cases == (medmcqa,)
+
+
+def test_positions_of_medmcqa_that_do_not_fit_and_its_split_without_answers_are_refused(preset):
+    with pytest.raises(ConfigError, match="line 2: the answer 0 is not a position from 1 to 4"):
+        preset("medmcqa", [{**MEDMCQA, "cop": 3}, {**MEDMCQA, "id": "2", "cop": 0}])
+    with pytest.raises(DatasetError, match="line 1: has no column 'cop'"):
+        preset("medmcqa", [{name: value for name, value in MEDMCQA.items() if name != "cop"}])
+    with pytest.raises(ConfigError, match="line 1: the answer -1 is not a position from 0 to 3"):
+        preset("medmcqa", [{**MEDMCQA, "cop": -1}], **FROM_0)
+
+
+def test_your_own_cases_and_pages_are_read(preset, tmp_path, write_pdf):
+    table = 'id,question,options,answer,relevant\nc1,What is hot?,"[""Fever"", ""Tea""]",A,1; a.pdf#2\n'
+    pages = write_pdf(tmp_path / "a.pdf", "Fever", "Tea")
+    collection = preset("cases", table, "cases.csv", documents=str(pages))
+    assert collection.cases == (Case("c1", "", "What is hot?", options("Fever", "Tea"), "A"),)
+    assert [judgment.unit for judgment in collection.judgments] == ["a.pdf#1", "a.pdf#2"]
+
+
+def test_questions_without_documents_cannot_be_ranked(application, tmp_path):
+    (tmp_path / "test.jsonl").write_text(json.dumps(MEDQA))
+    arguments = ["dataset=medqa", f"dataset.cases={tmp_path}/test.jsonl", "retriever=sparse"]
+    expected = "medqa: has no documents, so no ranking can be measured; use task=answers"
+    assert_refused(application.script_here("run", *arguments), application, expected)

@@ -89,12 +89,25 @@ def answerer(server, tmp_path):
 
 def with_settings(answerer, **settings):
     """With other settings of its own and of its model."""
-    own = {name: settings.pop(name) for name in ("reasoning", "max_tokens") if name in settings}
-    return replace(answerer, **own, language_model=replace(answerer.language_model, **settings))
+    of_answerer = {name: settings.pop(name) for name in ("reasoning", "max_tokens") if name in settings}
+    return replace(answerer, **of_answerer, language_model=replace(answerer.language_model, **settings))
+
+
+def always(reply):
+    return lambda prompt, times: reply
+
+
+def replies(server, answerer, cases):
+    """An answerer for each reply of a server, with a seed of its own so that it asks, and what else its case has."""
+    for seed, (reply, *case) in enumerate(cases, 1):
+        server.reply = reply if callable(reply) else always(reply)
+        server.requests.clear()
+        server.asked.clear()
+        yield with_settings(answerer, seed=seed), *case
 
 
 def letters(answers):
-    return [each.letter for each in answers]
+    return [answer.letter for answer in answers]
 
 
 def failure(answerer, number=1):
@@ -110,20 +123,15 @@ def failure(answerer, number=1):
     return str(caught.value)
 
 
-def once(reply, then=None):
-    """Replies badly to the first request for a prompt, and well to the next ones."""
-    return lambda prompt, times: reply if times == 1 else then or answer()
-
-
 # What an endpoint that behaves is asked, and what becomes of its answers
 
 
 def test_an_answer_has_its_confidence_its_cost_and_its_exchange(server, answerer):
-    server.reply = lambda prompt, times: replace(answer("A"), after_s=0.2)
-    [found] = answerer.answer(questions(1))
-    assert (found.letter, found.confidence, found.tokens_in, found.tokens_out) == ("A", 0.75, TOKENS_IN, TOKENS_OUT)
-    assert 200 <= found.time_ms < 5000
-    [exchange] = found.exchanges
+    server.reply = always(replace(answer("A"), after_s=0.2))
+    [given] = answerer.answer(questions(1))
+    assert (given.letter, given.confidence, given.tokens_in, given.tokens_out) == ("A", 0.75, TOKENS_IN, TOKENS_OUT)
+    assert 200 <= given.time_ms < 5000
+    [exchange] = given.exchanges
     assert exchange.prompt == "Is this question 0?"
     assert json.loads(exchange.response)["answer"] == "A"
 
@@ -147,26 +155,33 @@ def test_the_request_asks_for_json_of_the_fields_of_an_answer(server, answerer):
     assert server.key == KEY
 
 
-@pytest.mark.parametrize(
-    ("setting", "value", "sent"),
-    [
-        ("model", "other", {"model": "other"}),
-        ("temperature", 0.5, {"temperature": 0.5}),
-        ("temperature", None, {"temperature": None}),
-        ("seed", 7, {"seed": 7}),
-        ("seed", None, {"seed": None}),
-        ("max_tokens", 9, {"max_completion_tokens": 9}),
-        ("max_tokens_as", "max_tokens", {"max_tokens": 1024, "max_completion_tokens": None}),
-        ("structured", False, {"response_format": None}),
-        ("reasoning", OnePrompt("Please. "), {}),
-    ],
-)
-def test_a_setting_changes_the_request_and_so_asks_again(server, answerer, setting, value, sent):
+BODY = {"reasoning_effort": "low", "chat_template_kwargs": {"enable_thinking": False}}
+SENT = [  # a setting, and what it changes in the request
+    ("model", "other", {"model": "other"}),
+    ("temperature", 0.5, {"temperature": 0.5}),
+    ("temperature", None, {"temperature": None}),
+    ("seed", 7, {"seed": 7}),
+    ("seed", None, {"seed": None}),
+    ("max_tokens", 9, {"max_completion_tokens": 9}),
+    ("max_tokens_as", "max_tokens", {"max_tokens": 1024, "max_completion_tokens": None}),
+    ("structured", False, {"response_format": None}),
+    ("reasoning", OnePrompt("Please. "), {}),
+    ("headers", {"X-Tier": "flex"}, {}),
+    ("query", {"api-version": "2024-10-21"}, {}),
+    ("extra_body", BODY, BODY),
+]
+
+
+def test_a_setting_changes_the_request_and_so_asks_again_once(server, answerer):
     answerer.answer(questions(1))
-    with_settings(answerer, **{setting: value}).answer(questions(1))
-    before, after = server.requests
-    assert before != after
-    assert {name: after.get(name) for name in sent} == sent
+    for number, (setting, value, sent) in enumerate(SENT, 2):
+        changed = with_settings(answerer, **{setting: value})
+        for _ in range(2):
+            changed.answer(questions(1))
+        assert len(server.requests) == number, setting
+        assert {name: server.requests[-1].get(name) for name in sent} == sent
+        assert setting not in changed.language_model.without_effect
+        assert server.path == "/v1/chat/completions" + "?api-version=2024-10-21" * (setting == "query")
 
 
 def test_settings_that_change_no_answer_do_not_ask_again(server, answerer, monkeypatch):
@@ -189,169 +204,139 @@ def test_another_endpoint_is_asked_although_this_one_has_answered(answerer):
 
 
 def test_no_more_requests_are_open_at_once_than_the_setting_says(server, answerer):
-    server.reply = lambda prompt, times: replace(answer(), after_s=0.1)
+    server.reply = always(replace(answer(), after_s=0.1))
     with_settings(answerer, concurrency=3).answer(questions(12))
     assert server.at_once == 3
 
 
 # No answer is never a letter
 
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        completion(None, refusal="I cannot help with that."),
-        completion('{"answer": "B"', finish="content_filter"),
-        problem(400, "the prompt triggered the policy", code="content_filter"),
-    ],
-    ids=["refusal", "filtered answer", "filtered prompt"],
-)
-def test_a_refusal_is_no_answer_and_is_not_asked_again(server, answerer, reply):
-    server.reply = lambda prompt, times: reply
-    for _ in range(2):
-        [found] = answerer.answer(questions(1))
-        assert (found.letter, found.exchanges[0].response) == (None, "")
-    assert len(server.requests) == 1
+REFUSED = [
+    (completion(None, refusal="I cannot help with that."),),
+    (completion('{"answer": "B"', finish="content_filter"),),
+    (problem(400, "the prompt triggered the policy", code="content_filter"),),
+]
+MISSING = '{"confidence": 0.9, "steps": [], "cited": []}'
+MALFORMED = ["The answer is B.", "", '{"answer": "B", "confidence": 0.9, "st', '["B"]', "[" * 100_000, MISSING]
+MALFORMED += ['{"answer": 2, "confidence": 0.9, "steps": [], "cited": []}']
 
 
-MALFORMED = {
-    "prose": "The answer is B.",
-    "nothing": "",
-    "half": '{"answer": "B", "confidence": 0.9, "st',
-    "no answer": '{"confidence": 0.9, "steps": [], "cited": []}',
-    "number for a letter": '{"answer": 2, "confidence": 0.9, "steps": [], "cited": []}',
-    "list": '["B"]',
-    "deep": "[" * 100_000,
-}
+def test_a_refusal_is_no_answer_and_is_not_asked_again(server, answerer):
+    for [refused] in replies(server, answerer, REFUSED):
+        for _ in range(2):
+            [given] = refused.answer(questions(1))
+            assert (given.letter, given.exchanges[0].response) == (None, "")
+        assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("content", MALFORMED.values(), ids=MALFORMED)
-def test_a_malformed_answer_is_asked_for_once_more_and_then_is_no_answer(server, answerer, content):
-    server.reply = lambda prompt, times: completion(content)
-    [found] = answerer.answer(questions(1))
-    assert found.letter is None
-    assert len(server.requests) == 2
-    assert [exchange.response for exchange in found.exchanges] == [content, content]
-    assert found.exchanges[1].prompt.startswith("system: Answer.\n\nuser: Is this question 0?")
+def test_a_malformed_answer_is_asked_for_once_more_and_then_is_no_answer(server, answerer):
+    cases = [(completion(content), content) for content in MALFORMED]
+    for malformed, content in replies(server, answerer, cases):
+        [given] = malformed.answer(questions(1))
+        assert given.letter is None
+        assert len(server.requests) == 2
+        assert [exchange.response for exchange in given.exchanges] == [content, content]
+        assert given.exchanges[1].prompt.startswith("system: Answer.\n\nuser: Is this question 0?")
 
 
 def test_the_second_request_says_what_was_wrong_and_costs_as_well(server, answerer):
-    server.reply = lambda prompt, times: answer("A") if "JSON" in prompt else completion(MALFORMED["no answer"])
-    [found] = answerer.answer(questions(1))
-    assert (found.letter, found.tokens_in, found.tokens_out) == ("A", 2 * TOKENS_IN, 2 * TOKENS_OUT)
-    said, correction = server.requests[1]["messages"][-2:]
-    assert said == {"role": "assistant", "content": MALFORMED["no answer"]}
+    server.reply = lambda prompt, times: answer("A") if "JSON" in prompt else completion(MISSING)
+    [given] = answerer.answer(questions(1))
+    assert (given.letter, given.tokens_in, given.tokens_out) == ("A", 2 * TOKENS_IN, 2 * TOKENS_OUT)
+    first, correction = server.requests[1]["messages"][-2:]
+    assert first == {"role": "assistant", "content": MISSING}
     assert "answer: Field required" in correction["content"]
     answerer.answer(questions(1))
     assert len(server.requests) == 2
 
 
-@pytest.mark.parametrize(
-    "second",
-    [completion(None, refusal="No."), completion("Let us", finish="length"), completion("")],
-    ids=["refused", "cut off", "empty"],
-)
-def test_an_answer_in_words_counts_where_its_correction_has_no_text(server, answerer, second):
-    server.reply = lambda prompt, times: second if "JSON that was asked" in prompt else completion("Answer: B")
-    [found] = with_settings(answerer, reasoning=DirectReasoning()).answer(questions(1))
-    assert (found.letter, found.causes, found.tokens_in) == ("B", (), 2 * TOKENS_IN)
-    assert len(server.requests) == len(found.exchanges) == 2
+def test_an_answer_in_words_counts_where_its_correction_has_no_text(server, answerer):
+    def corrected(second):
+        return lambda prompt, times: second if "JSON that was asked" in prompt else completion("Answer: B")
+
+    seconds = [completion(None, refusal="No."), completion("Let us", finish="length"), completion("")]
+    cases = [(corrected(second),) for second in seconds]
+    for [direct] in replies(server, with_settings(answerer, reasoning=DirectReasoning()), cases):
+        [given] = direct.answer(questions(1))
+        assert (given.letter, given.causes, given.tokens_in) == ("B", (), 2 * TOKENS_IN)
+        assert len(server.requests) == len(given.exchanges) == 2
 
 
-@pytest.mark.parametrize(
-    "usage", [{"prompt_tokens": -1, "completion_tokens": 10**12}, {"prompt_tokens": "7"}, {"x": 1}]
-)
-def test_tokens_that_cannot_be_are_not_known(server, answerer, usage):
-    server.reply = lambda prompt, times: completion("A", usage=usage)
-    [found] = with_settings(answerer, structured=False).answer(questions(1))
-    assert (found.letter, found.tokens_in, found.tokens_out) == ("A", None, None)
+def test_tokens_that_cannot_be_are_not_known(server, answerer):
+    usages = [{"prompt_tokens": -1, "completion_tokens": 10**12}, {"prompt_tokens": "7"}, {"x": 1}]
+    cases = [(completion("A", usage=usage),) for usage in usages]
+    for [counting] in replies(server, with_settings(answerer, structured=False), cases):
+        [given] = counting.answer(questions(1))
+        assert (given.letter, given.tokens_in, given.tokens_out) == ("A", None, None)
 
 
 # Failures that may pass, and failures that do not
 
-PASSING = {
-    "429": problem(429, "slow down"),
-    "503": Reply(b"<html>busy</html>", 503),
-    "half a body": replace(answer(), missing_bytes=100),
-    "no reply": replace(answer(), hangs_up=True),
-    "slow": replace(answer(), after_s=1.5),
+PASSING = [
+    problem(429, "slow down"),
+    Reply(b"<html>busy</html>", 503),
+    replace(answer(), missing_bytes=100),
+    replace(answer(), hangs_up=True),
+    replace(answer(), after_s=0.8),
+]
+OF_KEY = "the key in the variable OPENAI_API_KEY (language_model.api_key_env)"
+FINAL = [
+    (problem(400, "context too long"), "400 context too long"),
+    (problem(401, f"Incorrect key: {KEY}"), f"401 {OF_KEY}"),
+    (problem(403, f"{KEY[:9]}*** may not"), f"403 {OF_KEY}"),
+    (problem(404, "no such model"), "404 no such model"),
+    (Reply(b'{"detail": [{"msg": "no such field"}]}', 422), '422 [{"msg": "no such field"}]'),
+    (Reply(b"no such page", 404), "404 no such page"),
+]
+NO_COMPLETIONS = {
+    '{"type": "message", "content": []}': "the response broke off",
+    '{"choices": []}': "the response broke off",
+    '{"choices": [{"finish_reason": "error", "message": {"content": "It"}}]}': "the response broke off",
+    "<html><title>Sign in</title>": "the response cannot be read",
+    '{"error": {"message": "overloaded"}}': "the response is an error: overloaded",
+    "": "the response cannot be read",
+    "[" * 100_000: "the response cannot be read",
 }
 
 
-@pytest.mark.parametrize("reply", PASSING.values(), ids=PASSING)
-def test_a_failure_that_may_pass_is_tried_again(server, answerer, reply):
-    server.reply = once(reply)
-    assert letters(with_settings(answerer, timeout_s=1).answer(questions(1))) == ["B"]
-    assert len(server.requests) == 2
+def test_a_failure_that_may_pass_is_tried_again(server, answerer):
+    cases = [(lambda prompt, times, reply=reply: reply if times == 1 else answer(),) for reply in PASSING]
+    for [patient] in replies(server, with_settings(answerer, timeout_s=0.5), cases):
+        assert letters(patient.answer(questions(1))) == ["B"]
+        assert len(server.requests) == 2
 
 
-def test_the_wait_that_a_server_asks_for_is_honoured(server, answerer):
+def test_the_wait_that_a_server_asks_for_is_honoured_but_not_for_hours(server, answerer):
     server.reply = lambda prompt, times: problem(429, Retry_After="1") if times == 1 else answer()
     answerer.answer(questions(1))
     first, second = server.times
     assert second - first >= 1
+    server.reply = always(problem(429, "enough", Retry_After="86400"))
+    assert "429 enough; 1 question left" in failure(with_settings(answerer, seed=1))
+    assert len(server.requests) == 3
 
 
-def test_a_server_cannot_hold_the_run_for_hours(server, answerer):
-    server.reply = lambda prompt, times: problem(429, "enough", Retry_After="86400")
-    assert "429 enough; 1 question left" in failure(answerer)
-    assert len(server.requests) == 1
+def test_a_failure_that_cannot_pass_is_not_tried_again_and_stops_the_others(server, answerer):
+    for failing, expected in replies(server, with_settings(answerer, concurrency=2), FINAL):
+        line = failure(failing, number=30)
+        assert expected in line
+        assert "30 questions left" in line
+        assert KEY[:9] not in line
+        assert len(server.requests) <= 4
 
 
-FINAL = {
-    "400": (problem(400, "context too long"), "400 context too long"),
-    "401": (
-        problem(401, f"Incorrect key: {KEY}"),
-        "401 the key in the variable OPENAI_API_KEY (language_model.api_key_env)",
-    ),
-    "403": (
-        problem(403, f"{KEY[:9]}*** may not"),
-        "403 the key in the variable OPENAI_API_KEY (language_model.api_key_env)",
-    ),
-    "404": (problem(404, "no such model"), "404 no such model"),
-    "detail": (Reply(b'{"detail": [{"msg": "no such field"}]}', 422), '422 [{"msg": "no such field"}]'),
-    "text": (Reply(b"no such page", 404), "404 no such page"),
-}
+def test_what_came_in_place_of_a_completion_is_an_error(server, answerer):
+    cases = [(Reply(body.encode()), cause) for body, cause in NO_COMPLETIONS.items()]
+    for failing, cause in replies(server, answerer, cases):
+        assert f"{server.url}: {cause}" in failure(failing)
 
 
-@pytest.mark.parametrize(("reply", "expected"), FINAL.values(), ids=FINAL)
-def test_a_failure_that_cannot_pass_is_not_tried_again_and_stops_the_others(server, answerer, reply, expected):
-    server.reply = lambda prompt, times: reply
-    line = failure(with_settings(answerer, concurrency=2), number=30)
-    assert expected in line
-    assert "30 questions left" in line
-    assert KEY[:9] not in line
-    assert len(server.requests) <= 4
-
-
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ('{"type": "message", "content": []}', "the response broke off"),
-        ('{"choices": []}', "the response broke off"),
-        ('{"choices": [{"finish_reason": "error", "message": {"content": "It"}}]}', "the response broke off"),
-        ("<html><title>Sign in</title>", "the response cannot be read"),
-        ('{"error": {"message": "overloaded"}}', "the response is an error: overloaded"),
-        ("", "the response cannot be read"),
-        ("[" * 100_000, "the response cannot be read"),
-    ],
-)
-def test_what_came_in_place_of_a_completion_is_an_error(server, answerer, body, said):
-    server.reply = lambda prompt, times: Reply(body.encode())
-    assert f"{server.url}: {said}" in failure(answerer)
-
-
-def test_a_redirect_is_not_followed(server, answerer):
+def test_a_redirect_is_not_followed_and_an_endpoint_that_is_not_there_is_one_line(server, answerer):
     with EndpointServer() as other:
-        server.reply = lambda prompt, times: problem(307, Location=f"{other.url}/chat/completions")
+        server.reply = always(problem(307, Location=f"{other.url}/chat/completions"))
         assert "307 a redirect, which is not followed" in failure(answerer)
         assert other.requests == []
-
-
-def test_an_endpoint_that_is_not_there_is_one_line(answerer):
-    with EndpointServer() as gone:
-        address = gone.url
-    assert failure(with_settings(answerer, base_url=address)).startswith(f"{address}: cannot be reached")
+    assert failure(with_settings(answerer, base_url=other.url)).startswith(f"{other.url}: cannot be reached")
 
 
 @dataclass(frozen=True)
@@ -360,14 +345,14 @@ class Long(Reasoning):
 
     def answer(self, question, model):
         for step in range(40):
-            said = model.complete([Message("user", f"{question.question} {step}")])
-            if said.text and question.question_id == "q0":
+            completion = model.complete([Message("user", f"{question.question} {step}")])
+            if completion.text and question.question_id == "q0":
                 raise ZeroDivisionError
         return Answer("A")
 
 
 def test_an_error_of_the_reasoning_method_is_raised_as_it_is_and_stops_the_others(server, answerer):
-    server.reply = lambda prompt, times: replace(answer(), after_s=0.02)
+    server.reply = always(replace(answer(), after_s=0.02))
     with pytest.raises(ZeroDivisionError):
         with_settings(answerer, reasoning=Long(), concurrency=2).answer(questions(2))
     assert len(server.requests) < 20
@@ -385,14 +370,12 @@ def test_a_server_that_dies_is_asked_only_for_what_is_missing(server, answerer):
         return replace(answer(), hangs_up=dead.is_set())
 
     server.reply = die
-    line = failure(with_settings(answerer, concurrency=1, retries=1), number=12)
-    assert "7 questions left" in line
-    before = dict(server.asked)
+    assert "7 questions left" in failure(with_settings(answerer, concurrency=1, retries=1), number=12)
+    answered = {prompt for prompt, times in server.asked.items() if times == 1}
     server.shutdown()
     server.server_close()
     with EndpointServer(port=server.server_port) as again:
         assert letters(answerer.answer(questions(12))) == ["B"] * 12
-        answered = {prompt for prompt, times in before.items() if times == 1}
         assert len(answered) == 5
         assert not answered & again.asked.keys()
         assert len(again.requests) == 7
@@ -431,7 +414,6 @@ def test_a_killed_process_loses_no_answer_that_it_had_received(server, answerer,
     assert len(server.asked) == 7
     assert letters(answerer.answer(questions(10))) == ["A"] * 10
     lost = 2 if end == signal.SIGKILL else 0
-    assert sum(server.asked.values()) == 10 + lost
     assert sorted(server.asked.values()) == [1] * (10 - lost) + [2] * lost
 
 
@@ -476,15 +458,11 @@ def test_once_a_response_cannot_be_kept_no_other_one_is_paid_for(server, answere
     assert sorted(server.asked.values()) == [1] * 39 + [2]
 
 
-def test_nothing_is_asked_where_nothing_can_be_kept(server, answerer, tmp_path):
+def test_nothing_is_asked_where_nothing_can_be_kept_or_what_is_kept_is_locked(server, answerer, tmp_path, monkeypatch):
     (tmp_path / "file").touch()
-    assert "kept responses: cannot use" in failure(
-        with_settings(answerer, store=Store(str(tmp_path / "file" / "store")))
-    )
+    nowhere = with_settings(answerer, store=Store(str(tmp_path / "file" / "store")))
+    assert "kept responses: cannot use" in failure(nowhere)
     assert server.requests == []
-
-
-def test_a_response_in_a_locked_file_is_not_paid_for_again(server, answerer, monkeypatch):
     answerer.answer(questions(1))
     monkeypatch.setattr(kept, "PATIENCE_S", 0.1)
     with stored(answerer) as other:
@@ -493,22 +471,18 @@ def test_a_response_in_a_locked_file_is_not_paid_for_again(server, answerer, mon
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        *({"text": 5}, {"text": None}, {"tokens_in": "5"}, {"tokens_out": -1}, {"tokens_out": 10**400}),
-        *({"time_ms": "x"}, {"time_ms": 10**400}, {"other": 1}, {"cause": "tired"}, None),
-    ],
-)
-def test_a_kept_response_that_is_none_is_asked_for_again(server, answerer, change):
+def test_a_kept_response_that_is_none_is_asked_for_again(server, answerer):
+    changes = [{"text": 5}, {"text": None}, {"tokens_in": "5"}, {"tokens_out": -1}, {"tokens_out": 10**400}]
+    changes += [{"time_ms": "x"}, {"time_ms": 10**400}, {"other": 1}, {"cause": "tired"}, None]
     answerer.answer(questions(1))
-    with stored(answerer) as connection:
-        [(text,)] = connection.execute("SELECT response FROM responses")
-        text = json.dumps({} if change is None else json.loads(text) | change)
-        connection.execute("UPDATE responses SET response = ?, checksum = ?", (text, digest(text)))
-    with pytest.warns(UserWarning, match="a kept response is damaged"):
-        assert letters(answerer.answer(questions(1))) == ["B"]
-    assert len(server.requests) == 2
+    for number, change in enumerate(changes, 2):
+        with stored(answerer) as connection:
+            [(text,)] = connection.execute("SELECT response FROM responses")
+            text = json.dumps({} if change is None else json.loads(text) | change)
+            connection.execute("UPDATE responses SET response = ?, checksum = ?", (text, digest(text)))
+        with pytest.warns(UserWarning, match="a kept response is damaged"):
+            assert letters(answerer.answer(questions(1))) == ["B"]
+        assert len(server.requests) == number
 
 
 # Spending
@@ -531,20 +505,19 @@ def test_no_request_is_sent_once_the_limit_is_spent_and_a_new_start_goes_on(serv
 def test_the_runs_of_one_start_share_the_limit(server, answerer):
     limited = with_settings(answerer, max_tokens_total=200)
     limited.answer(questions(2))
-    other = with_settings(limited, reasoning=OnePrompt("Please. "))
-    assert "240 of 200 tokens are spent" in failure(other)
+    assert "240 of 200 tokens are spent" in failure(with_settings(limited, reasoning=OnePrompt("Please. ")))
     assert len(server.requests) == 2
 
 
 def test_tokens_that_are_not_stated_count_as_the_most_that_they_may_be(server, answerer):
-    server.reply = lambda prompt, times: completion("B", usage={"prompt_tokens": -1})
+    server.reply = always(completion("B", usage={"prompt_tokens": -1}))
     limited = with_settings(answerer, structured=False, max_tokens=100, max_tokens_total=200, concurrency=1)
     assert "of 200 tokens are spent" in failure(limited, number=4)
     assert len(server.requests) == 2
 
 
 def test_a_response_that_never_came_counts_as_paid(server, answerer):
-    server.reply = lambda prompt, times: replace(answer(), after_s=0.4)
+    server.reply = always(replace(answer(), after_s=0.4))
     limited = with_settings(answerer, max_tokens=100, max_tokens_total=200, timeout_s=0.2, retries=0)
     assert ["no response within" in failure(limited) for _ in range(3)] == [True, True, False]
     assert len(server.requests) == 2
@@ -564,265 +537,18 @@ def test_what_was_spent_is_said_in_one_line(server, answerer, printed):
 
 
 def test_fifty_prompts_that_are_asked_two_hundred_times_are_sent_fifty_times(server, answerer):
-    server.reply = lambda prompt, times: replace(answer(), after_s=0.02)
+    server.reply = always(replace(answer(), after_s=0.02))
     assert letters(answerer.answer(questions(50) * 4)) == ["B"] * 200
     assert len(server.requests) == 50
 
 
-def test_work_runs_once_for_each_item_and_needs_no_key_for_what_is_kept(answerer, monkeypatch):
-    answerer.answer(questions(2))
-    monkeypatch.delenv("OPENAI_API_KEY")
-    asked = []
-
-    def work(question, model):
-        asked.append(question)
-        return answerer._answer(question, model)
-
-    found = answerer.language_model.ask_each(questions(2), work, answerer._asking)
-    assert letters(each for each, _ in found) == ["B"] * 2
-    assert len(asked) == 2
-    assert "OPENAI_API_KEY" in failure(answerer, number=3)
-
-
-# The key
-
-
-def test_the_key_may_stand_in_a_file_of_the_project(server, answerer, tmp_path, tmp_path_factory, monkeypatch):
-    folder = tmp_path_factory.mktemp("project")  # outside the folder that is searched for the key
-    (folder / ".env").write_text(f"# keys\nOPENAI_API_KEY='{KEY}-of-file'\nOTHER=${{HOME}}\n")
-    monkeypatch.setenv(PROJECT_FOLDER, str(folder))
-    answerer.answer(questions(1))
-    assert server.key == KEY  # the environment comes first
-    monkeypatch.delenv("OPENAI_API_KEY")
-    answerer.answer(questions(2))
-    assert server.key == f"{KEY}-of-file"
-    assert "OTHER" not in os.environ
-    with_settings(answerer, api_key_env="OTHER").answer(questions(3))
-    assert server.key == "${HOME}"
-
-
-# Further headers, the version of the API, further fields
-
-
-def test_headers_and_their_keys_are_sent(server, answerer, monkeypatch):
-    monkeypatch.setenv("GATEWAY_KEY", f"{KEY}-of-gateway")
-    given = {"headers": {"X-Title": "mine"}, "headers_env": {"api-key": "GATEWAY_KEY"}}
-    with_settings(answerer, **given).answer(questions(1))
-    assert server.headers["X-Title"] == "mine"
-    assert (server.headers["api-key"], server.key) == (f"{KEY}-of-gateway", KEY)
-    with_settings(answerer, **given, api_key_env=None).answer(questions(2))
-    assert server.headers["Authorization"] is None
-    monkeypatch.setenv("GATEWAY_KEY", f"Token {KEY}-of-gateway")
-    with_settings(answerer, headers_env={"authorization": "GATEWAY_KEY"}).answer(questions(3))
-    assert server.headers.get_all("Authorization") == [f"Token {KEY}-of-gateway"]
-
-
-@pytest.mark.parametrize("value", ["{key}", "Bearer {key}"])
-def test_a_key_in_a_header_is_not_repeated(server, answerer, monkeypatch, value):
-    monkeypatch.setenv("GATEWAY_KEY", value.format(key=f"{KEY[::-1]}"))
-    other = with_settings(answerer, headers_env={"api-key": "GATEWAY_KEY"})
-    server.reply = lambda prompt, times: completion(f"your keys are {KEY} and {KEY[::-1]}")
-    [found] = with_settings(other, structured=False).answer(questions(1))
-    assert found.exchanges[0].response == "your keys are *** and ***"
-    server.reply = lambda prompt, times: problem(400, f"bad key {KEY[::-1]}")
-    assert "400 bad key ***" in failure(other, number=2)
-
-
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [
-        ("headers", {"X-Tier": "flex"}),
-        ("query", {"api-version": "2024-10-21"}),
-        ("extra_body", {"reasoning_effort": "low", "chat_template_kwargs": {"enable_thinking": False}}),
-    ],
-)
-def test_settings_that_change_a_response_ask_again(server, answerer, setting, value):
-    answerer.answer(questions(1))
-    other = with_settings(answerer, **{setting: value})
-    for _ in range(2):
-        other.answer(questions(1))
-    assert len(server.requests) == 2
-    assert setting not in other.language_model.without_effect
-    assert server.path == "/v1/chat/completions" + "?api-version=2024-10-21" * (setting == "query")
-    assert server.requests[1].items() >= (value.items() if setting == "extra_body" else set())
-
-
-@pytest.mark.parametrize(
-    ("setting", "value", "expected"),
-    [
-        ("headers", {"Authorization": "Bearer gsk_0123456789"}, "headers: Authorization may be a key"),
-        ("headers", {"X-Api-Key": "gsk_0123456789"}, "headers: X-Api-Key may be a key"),
-        ("headers", {"X-Title": f"of {KEY}"}, "headers: contains the key in OPENAI_API_KEY"),
-        ("headers", {"X-Title": "a\r\nHost: b"}, "headers.X-Title: contains a character"),
-        ("headers", {"Host": "example.org"}, "headers: 'Host' is not the name"),
-        ("headers_env", {"api-key": "gsk_0123456789"}, "headers_env.api-key: expected the name of an environment"),
-        ("query", {"api-key": "gsk_0123456789"}, "query: api-key may be a key"),
-        ("query", {"v": "sk-0123456789abcdefgh"}, "query: v may be a key"),
-        ("query", {"v": KEY}, "query: contains the key in OPENAI_API_KEY"),
-        ("extra_body", {"temperature": 1}, "extra_body: temperature belongs to language_model.temperature"),
-        ("extra_body", {"source": [{"api_key": "gsk_0123456789"}]}, "extra_body: api_key may be a key"),
-        ("extra_body", {"user": KEY}, "extra_body: contains the key in OPENAI_API_KEY"),
-        ("extra_body", {"tools": [{"url": "https://u:gsk_0@h/v1"}]}, "extra_body: url may be a key"),
-        ("headers", {"X-Title": "Bearer gsk_0123456789"}, "headers: X-Title may be a key"),
-    ],
-)
-def test_settings_that_hold_a_secret_or_cannot_be_sent_are_refused(answerer, setting, value, expected):
-    with pytest.raises(ConfigError) as caught:
-        with_settings(answerer, **{setting: value})
-    assert str(caught.value).startswith(f"language_model.{expected}")
-    shown = "".join(traceback.format_exception(caught.value))
-    assert KEY not in shown
-    assert "gsk_" not in shown
-
-
-@pytest.mark.parametrize("field", [{"user": 'of pass"word\\1'}, {"a": [{'pass"word\\1': 1}]}])
-def test_a_key_with_characters_that_json_escapes_is_found(answerer, monkeypatch, field):
-    monkeypatch.setenv("OPENAI_API_KEY", 'pass"word\\1')
-    with pytest.raises(ConfigError, match=r"^language_model\.extra_body: contains the key in OPENAI_API_KEY"):
-        with_settings(answerer, extra_body=field)
-
-
-@pytest.mark.parametrize("key", [None, "", "  "])
-def test_a_missing_key_is_one_line_before_any_request(server, answerer, monkeypatch, key):
-    monkeypatch.delenv("OPENAI_API_KEY") if key is None else monkeypatch.setenv("OPENAI_API_KEY", key)
-    assert "OPENAI_API_KEY is not set; set it in the environment or in the file .env" in failure(answerer)
-    assert server.requests == []
-
-
-def test_keys_of_headers_are_named_where_they_are_missing_or_refused(server, answerer, monkeypatch):
-    azure = with_settings(answerer, api_key_env=None, headers_env={"api-key": "AZURE_KEY"})
-    line = failure(azure)
-    assert "language_model.headers_env.api-key: AZURE_KEY is not set" in line
-    assert "any text" not in line
-    monkeypatch.setenv("AZURE_KEY", KEY)
-    server.reply = lambda prompt, times: problem(401, "no access")
-    assert "401 the key in the variable AZURE_KEY (language_model.headers_env.api-key) is not accepted" in failure(
-        azure
-    )
-    other = with_settings(answerer, headers_env={"authorization": "AZURE_KEY"})  # instead of that of api_key_env
-    assert (
-        "401 the key in the variable AZURE_KEY (language_model.headers_env.authorization) is not accepted"
-        in failure(other)
-    )
-
-
-def test_what_is_kept_needs_no_key(server, answerer, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY")
-    model = answerer.language_model
-    with pytest.raises(ModelError, match="OPENAI_API_KEY is not set"):
-        model.check_keys(model.store)
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    answerer.answer(questions(1))
-    monkeypatch.delenv("OPENAI_API_KEY")
-    assert letters(answerer.answer(questions(1))) == ["B"]
-    model.check_keys(model.store)
-    other = replace(model, model="other")
-    with pytest.raises(ModelError, match="OPENAI_API_KEY is not set"):
-        other.check_keys(other.store)
-
-
-@pytest.mark.parametrize("key", [f"{KEY} {KEY}", f"{KEY}é", f"{KEY}\n{KEY}"])
-def test_a_key_that_cannot_be_sent_is_not_repeated(answerer, monkeypatch, key):
-    monkeypatch.setenv("OPENAI_API_KEY", key)
-    assert "OPENAI_API_KEY contains a character that no key has" in failure(answerer)
-
-
-@pytest.mark.parametrize("file", [b"\xff\xfe", b"#" * 1_100_000])
-def test_a_key_file_that_cannot_be_read_is_one_line(answerer, tmp_path, monkeypatch, file):
-    (tmp_path / ".env").write_bytes(file)
-    monkeypatch.setenv(PROJECT_FOLDER, str(tmp_path))
-    monkeypatch.delenv("OPENAI_API_KEY")
-    with pytest.raises(ConfigError, match=r"\.env: cannot be read"):
-        answerer.answer(questions(1))
-
-
-def test_a_server_that_repeats_the_key_reaches_no_file(server, answerer):
-    server.reply = lambda prompt, times: answer("A", steps=[f"your key is {KEY}"])
-    [found] = answerer.answer(questions(1))
-    assert "your key is ***" in found.exchanges[0].response
-    server.reply = lambda prompt, times: problem(400, "x" * 190 + KEY)  # cut in the middle of the key
-    assert KEY[:9] not in failure(answerer, number=2)
-
-
-@pytest.mark.parametrize("unseen", ["\u200b", "\x00", "\x1b", "\xad", "\u202e\ufeff"])
-def test_characters_that_are_not_shown_do_not_hide_a_key_that_a_server_repeats(server, answerer, unseen):
-    split = f"{KEY[:3]}{unseen}{KEY[3:9]}{unseen}{KEY[9:]}"
-    server.reply = lambda prompt, times: problem(400, f"bad key {split}")
-    assert "400 bad key ***" in failure(answerer)
-    server.reply = lambda prompt, times: completion(f"your key is {split}")
-    [found] = with_settings(answerer, structured=False).answer(questions(1))
-    assert found.exchanges[0].response == "your key is ***"
-    assert KEY not in one_line(found.exchanges[0].response)
-
-
-def test_an_error_that_ends_within_the_key_is_not_shown(server, answerer):
-    whole = problem(400, f"bad key {KEY}")
-    cut = whole.body.index(KEY.encode()) + 12
-    server.reply = lambda prompt, times: replace(whole, body=whole.body[:cut], missing_bytes=len(whole.body) - cut)
-    assert KEY[:9] not in failure(answerer)
-
-
-def test_a_short_key_does_not_change_what_is_answered(answerer, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "B")
-    assert letters(answerer.answer(questions(1))) == ["B"]
-
-
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [
-        ("base_url", f"https://user:{KEY}@example.org/v1"),
-        ("base_url", f"https://{KEY}@example.org"),
-        ("base_url", f"https://example.org/v1?api_key={KEY}"),
-        ("base_url", f"https://example.org/v1#{KEY}"),
-        ("base_url", f"https://user:{KEY}"),
-        ("base_url", f"ftp://{KEY}"),
-        ("base_url", KEY),
-        ("base_url", "http://"),
-        ("base_url", f"http://[{KEY}/v1"),
-        ("base_url", f"https://example.org/{KEY}/v1"),
-        ("base_url", "https://example.org/v1;key=gsk_0123456789"),
-        ("base_url", "https://example.org/v1%3Fkey%3Dgsk_0123456789"),
-        ("model", KEY),
-        ("api_key_env", KEY),
-        ("api_key_env", "AKIAIOSFODNN7EXAMPLE"),
-        ("api_key_env", "gsk_0123456789"),
-    ],
-)
-def test_a_secret_in_the_settings_is_refused_and_not_repeated(answerer, setting, value):
-    with pytest.raises(ConfigError) as caught:
-        with_settings(answerer, **{setting: value})
-    assert str(caught.value).startswith(f"language_model.{setting}: ")
-    shown = "".join(traceback.format_exception(caught.value))
-    assert KEY not in shown
-    assert "gsk_" not in shown
-    assert "AKIA" not in shown
-
-
-def test_a_variable_without_an_underscore_in_its_name_is_used_if_it_is_set(server, answerer, monkeypatch):
-    monkeypatch.setenv("TOKEN", f"{KEY}-of-token")
-    with_settings(answerer, api_key_env="TOKEN").answer(questions(1))
-    assert server.key == f"{KEY}-of-token"
-
-
-def test_a_reasoning_method_that_cannot_answer_is_refused(answerer):
-    with pytest.raises(ConfigError, match=r"reasoning: .* does not inherit"):
-        with_settings(answerer, reasoning=object())
-
-
-def test_the_configuration_has_every_setting():
-    node = OmegaConf.to_container(OmegaConf.load(PLUGIN.conf / "answerer" / "llm.yaml"), resolve=False)
-    assert node.pop("_target_") == "ragsweep_answers.answering.LanguageModelAnswerer"
-    assert node == {**{name: f"${{{name}}}" for name in node}, "max_tokens": None}
-    assert {*node} == {*defaults_of(LanguageModelAnswerer)}
-
-
 def test_asking_stops_after_ten_unusable_responses_in_a_row_and_keeps_none_of_them(server, answerer):
-    server.reply = lambda prompt, times: completion(None, finish="length", reasoning_content="long")
+    server.reply = always(completion(None, finish="length", reasoning_content="long"))
     line = failure(with_settings(answerer, concurrency=1), number=64)
     assert "10 responses in a row have no usable text (10 cut off, of 10 responses)" in line
     assert "a larger answerer.max_tokens lets the model come to its end" in line
     assert len(server.requests) == 10
-    server.reply = lambda prompt, times: answer()
+    server.reply = always(answer())
     assert letters(answerer.answer(questions(64))) == ["B"] * 64
 
 
@@ -839,30 +565,83 @@ def test_what_is_asked_again_does_not_stop_asking_where_most_is_kept(server, ans
 
 
 def test_asking_stops_where_responses_refuse_in_words(server, answerer):
-    server.reply = lambda prompt, times: completion("I\u2019m sorry, but I can\u2019t assist with that request.")
-    line = failure(with_settings(answerer, concurrency=1), number=64)
-    assert "10 refused, of 10 responses" in line
-    server.reply = lambda prompt, times: completion("I cannot give medical advice. However, the correct answer is B.")
+    server.reply = always(completion("I\u2019m sorry, but I can\u2019t assist with that request."))
+    assert "10 refused, of 10 responses" in failure(with_settings(answerer, concurrency=1), number=64)
+    server.reply = always(completion("I cannot give medical advice. However, the correct answer is B."))
     server.requests.clear()
     with_settings(answerer, structured=False, seed=1).answer(questions(64))
     assert len(server.requests) == 64
 
 
-# Which server gets the key
+# Where the key comes from, and where it goes
 
 
-def test_the_address_in_the_environment_is_used_where_none_is_set_and_said(server, answerer, monkeypatch, printed):
-    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    made = with_settings(answerer, base_url=None)
-    assert made.language_model.base_url == server.url
-    assert f"language_model.base_url: {server.url}, from OPENAI_BASE_URL" in printed()
-    assert letters(made.answer(questions(1))) == ["B"]
-    with EndpointServer() as other:
-        with_settings(answerer, base_url=other.url).answer(questions(2))
-        assert len(other.requests) == 2
-    monkeypatch.setenv("OPENAI_BASE_URL", f"https://user:{KEY}@example.org")
-    with pytest.raises(ConfigError, match=r"^language_model\.base_url: expected an address"):
-        with_settings(answerer, base_url=None)
+def test_what_is_kept_needs_no_key(server, answerer, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    model = answerer.language_model
+    with pytest.raises(ModelError, match="OPENAI_API_KEY is not set"):
+        model.check_keys(model.store)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    answerer.answer(questions(2))
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert letters(answerer.answer(questions(2))) == ["B", "B"]
+    model.check_keys(model.store)
+    other = replace(model, model="other")
+    with pytest.raises(ModelError, match="OPENAI_API_KEY is not set"):
+        other.check_keys(other.store)
+    for key in (None, "", "  "):
+        if key is not None:
+            monkeypatch.setenv("OPENAI_API_KEY", key)
+        line = failure(answerer, number=3)
+        assert "OPENAI_API_KEY is not set; set it in the environment or in the file .env" in line
+    assert len(server.requests) == 2
+
+
+def test_the_key_may_stand_in_a_file_of_the_project(server, answerer, tmp_path, tmp_path_factory, monkeypatch):
+    folder = tmp_path_factory.mktemp("project")  # outside the folder that is searched for the key
+    (folder / ".env").write_text(f"# keys\nOPENAI_API_KEY='{KEY}-of-file'\nOTHER=${{HOME}}\n")
+    monkeypatch.setenv(PROJECT_FOLDER, str(folder))
+    answerer.answer(questions(1))
+    assert server.key == KEY  # the environment comes first
+    monkeypatch.delenv("OPENAI_API_KEY")
+    answerer.answer(questions(2))
+    assert server.key == f"{KEY}-of-file"
+    assert "OTHER" not in os.environ
+    with_settings(answerer, api_key_env="OTHER").answer(questions(3))
+    assert server.key == "${HOME}"
+    for content in (b"\xff\xfe", b"#" * 1_100_000):
+        (folder / ".env").write_bytes(content)
+        with pytest.raises(ConfigError, match=r"\.env: cannot be read"):
+            answerer.answer(questions(4))
+
+
+def test_headers_and_their_keys_are_sent(server, answerer, monkeypatch):
+    monkeypatch.setenv("GATEWAY_KEY", f"{KEY}-of-gateway")
+    given = {"headers": {"X-Title": "mine"}, "headers_env": {"api-key": "GATEWAY_KEY"}}
+    with_settings(answerer, **given).answer(questions(1))
+    assert server.headers["X-Title"] == "mine"
+    assert (server.headers["api-key"], server.key) == (f"{KEY}-of-gateway", KEY)
+    with_settings(answerer, **given, api_key_env=None).answer(questions(2))
+    assert server.headers["Authorization"] is None
+    monkeypatch.setenv("GATEWAY_KEY", f"Token {KEY}-of-gateway")
+    with_settings(answerer, headers_env={"authorization": "GATEWAY_KEY"}).answer(questions(3))
+    assert server.headers.get_all("Authorization") == [f"Token {KEY}-of-gateway"]
+    monkeypatch.setenv("TOKEN", f"{KEY}-of-token")  # a variable without an underscore in its name
+    with_settings(answerer, api_key_env="TOKEN").answer(questions(4))
+    assert server.key == f"{KEY}-of-token"
+
+
+def test_keys_of_headers_are_named_where_they_are_missing_or_refused(server, answerer, monkeypatch):
+    azure = with_settings(answerer, api_key_env=None, headers_env={"api-key": "AZURE_KEY"})
+    line = failure(azure)
+    assert "language_model.headers_env.api-key: AZURE_KEY is not set" in line
+    assert "any text" not in line
+    monkeypatch.setenv("AZURE_KEY", KEY)
+    server.reply = always(problem(401, "no access"))
+    refused = "401 the key in the variable AZURE_KEY (language_model.headers_env.{}) is not accepted"
+    assert refused.format("api-key") in failure(azure)
+    instead = with_settings(answerer, headers_env={"authorization": "AZURE_KEY"})  # of that of api_key_env
+    assert refused.format("authorization") in failure(instead)
 
 
 def test_no_header_of_the_environment_is_sent(server, answerer, monkeypatch):
@@ -873,8 +652,120 @@ def test_no_header_of_the_environment_is_sent(server, answerer, monkeypatch):
     assert "secret" not in str(dict(server.headers))
 
 
+def test_the_address_in_the_environment_is_used_where_none_is_set_and_said(server, answerer, monkeypatch, printed):
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    addressed = with_settings(answerer, base_url=None)
+    assert addressed.language_model.base_url == server.url
+    assert f"language_model.base_url: {server.url}, from OPENAI_BASE_URL" in printed()
+    assert letters(addressed.answer(questions(1))) == ["B"]
+    with EndpointServer() as other:
+        with_settings(answerer, base_url=other.url).answer(questions(2))
+        assert len(other.requests) == 2
+    monkeypatch.setenv("OPENAI_BASE_URL", f"https://user:{KEY}@example.org")
+    with pytest.raises(ConfigError, match=r"^language_model\.base_url: expected an address"):
+        with_settings(answerer, base_url=None)
+
+
+# No key is repeated
+
+
+def test_a_server_that_repeats_a_key_reaches_no_file(server, answerer, monkeypatch):
+    server.reply = always(answer("A", steps=[f"your key is {KEY}"]))
+    [given] = answerer.answer(questions(1))
+    assert "your key is ***" in given.exchanges[0].response
+    for number, value in enumerate(("{key}", "Bearer {key}"), 1):
+        monkeypatch.setenv("GATEWAY_KEY", value.format(key=f"{KEY[::-1]}"))
+        gateway = with_settings(answerer, headers_env={"api-key": "GATEWAY_KEY"}, seed=number)
+        server.reply = always(completion(f"your keys are {KEY} and {KEY[::-1]}"))
+        [given] = with_settings(gateway, structured=False).answer(questions(1))
+        assert given.exchanges[0].response == "your keys are *** and ***"
+        server.reply = always(problem(400, f"bad key {KEY[::-1]}"))
+        assert "400 bad key ***" in failure(gateway)
+
+
+def test_characters_that_are_not_shown_do_not_hide_a_key_that_a_server_repeats(server, answerer):
+    for number, unseen in enumerate(("\u200b", "\x00", "\x1b", "\xad", "\u202e\ufeff")):
+        split = f"{KEY[:3]}{unseen}{KEY[3:9]}{unseen}{KEY[9:]}"
+        server.reply = always(problem(400, f"bad key {split}"))
+        assert "400 bad key ***" in failure(answerer)
+        server.reply = always(completion(f"your key is {split}"))
+        [given] = with_settings(answerer, structured=False, seed=number).answer(questions(1))
+        assert given.exchanges[0].response == "your key is ***"
+        assert KEY not in one_line(given.exchanges[0].response)
+
+
+def test_an_error_that_ends_within_the_key_is_not_shown(server, answerer):
+    whole = problem(400, f"bad key {KEY}")
+    cut = whole.body.index(KEY.encode()) + 12
+    server.reply = always(replace(whole, body=whole.body[:cut], missing_bytes=len(whole.body) - cut))
+    assert KEY[:9] not in failure(answerer)
+    server.reply = always(problem(400, "x" * 190 + KEY))  # cut in the middle of the key
+    assert KEY[:9] not in failure(answerer)
+
+
 def test_the_words_of_a_server_about_a_key_are_shown_if_they_repeat_no_part_of_it(server, answerer):
-    server.reply = lambda prompt, times: problem(403, "Country not supported")
+    server.reply = always(problem(403, "Country not supported"))
     assert "may not do this: Country not supported" in failure(answerer)
-    server.reply = lambda prompt, times: problem(403, f"No rights for ...{KEY[-4:]}")
+    server.reply = always(problem(403, f"No rights for ...{KEY[-4:]}"))
     assert "No rights" not in failure(answerer)
+
+
+def test_a_short_key_does_not_change_what_is_answered_and_one_that_cannot_be_sent_is_not_repeated(
+    answerer, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "B")
+    assert letters(answerer.answer(questions(1))) == ["B"]
+    for key in (f"{KEY} {KEY}", f"{KEY}é", f"{KEY}\n{KEY}"):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        assert "OPENAI_API_KEY contains a character that no key has" in failure(answerer, number=2)
+
+
+SECRETS = [  # a setting, a value that holds a secret or cannot be sent, and where the message says so
+    ("headers", {"Authorization": "Bearer gsk_0123456789"}, "headers: Authorization may be a key"),
+    ("headers", {"X-Api-Key": "gsk_0123456789"}, "headers: X-Api-Key may be a key"),
+    ("headers", {"X-Title": f"of {KEY}"}, "headers: contains the key in OPENAI_API_KEY"),
+    ("headers", {"X-Title": "a\r\nHost: b"}, "headers.X-Title: contains a character"),
+    ("headers", {"Host": "example.org"}, "headers: 'Host' is not the name"),
+    ("headers", {"X-Title": "Bearer gsk_0123456789"}, "headers: X-Title may be a key"),
+    ("headers_env", {"api-key": "gsk_0123456789"}, "headers_env.api-key: expected the name of an environment"),
+    ("query", {"api-key": "gsk_0123456789"}, "query: api-key may be a key"),
+    ("query", {"v": "sk-0123456789abcdefgh"}, "query: v may be a key"),
+    ("query", {"v": KEY}, "query: contains the key in OPENAI_API_KEY"),
+    ("extra_body", {"temperature": 1}, "extra_body: temperature belongs to language_model.temperature"),
+    ("extra_body", {"source": [{"api_key": "gsk_0123456789"}]}, "extra_body: api_key may be a key"),
+    ("extra_body", {"user": KEY}, "extra_body: contains the key in OPENAI_API_KEY"),
+    ("extra_body", {"tools": [{"url": "https://u:gsk_0@h/v1"}]}, "extra_body: url may be a key"),
+    *(("base_url", address, "base_url: ") for address in (
+        f"https://user:{KEY}@example.org/v1", f"https://{KEY}@example.org", f"https://example.org/v1?api_key={KEY}",
+        f"https://example.org/v1#{KEY}", f"https://user:{KEY}", f"ftp://{KEY}", KEY, "http://", f"http://[{KEY}/v1",
+        f"https://example.org/{KEY}/v1", "https://example.org/v1;key=gsk_0123456789",
+        "https://example.org/v1%3Fkey%3Dgsk_0123456789",
+    )),
+    ("model", KEY, "model: "),
+    *(("api_key_env", name, "api_key_env: ") for name in (KEY, "AKIAIOSFODNN7EXAMPLE", "gsk_0123456789")),
+]  # fmt: skip
+
+
+def test_settings_that_hold_a_secret_or_cannot_be_sent_are_refused(answerer, monkeypatch):
+    for setting, value, place in SECRETS:
+        with pytest.raises(ConfigError) as caught:
+            with_settings(answerer, **{setting: value})
+        assert str(caught.value).startswith(f"language_model.{place}")
+        shown = "".join(traceback.format_exception(caught.value))
+        assert [secret for secret in (KEY, "gsk_", "AKIA") if secret in shown] == []
+    monkeypatch.setenv("OPENAI_API_KEY", 'pass"word\\1')  # has characters that JSON escapes
+    for body in ({"user": 'of pass"word\\1'}, {"a": [{'pass"word\\1': 1}]}):
+        with pytest.raises(ConfigError, match=r"^language_model\.extra_body: contains the key in OPENAI_API_KEY"):
+            with_settings(answerer, extra_body=body)
+
+
+# Settings of the answerer
+
+
+def test_the_configuration_has_every_setting_and_a_method_that_cannot_answer_is_refused(answerer):
+    node = OmegaConf.to_container(OmegaConf.load(PLUGIN.conf / "answerer" / "llm.yaml"), resolve=False)
+    assert node.pop("_target_") == "ragsweep_answers.answering.LanguageModelAnswerer"
+    assert node == {**{name: f"${{{name}}}" for name in node}, "max_tokens": None}
+    assert {*node} == {*defaults_of(LanguageModelAnswerer)}
+    with pytest.raises(ConfigError, match=r"reasoning: .* does not inherit"):
+        with_settings(answerer, reasoning=object())

@@ -97,7 +97,7 @@ class Sweeps:
         runs = [run for run in self.application.children() if run.info.status == "FINISHED"]
         files = {run.info.run_name: self.application.artifacts(run) / "results" / "answers.jsonl" for run in runs}
         lines = {name: map(json.loads, file.read_text().splitlines()) for name, file in files.items()}
-        return {name: [{**line, "time_ms": None} for line in some] for name, some in lines.items()}
+        return {name: [{**line, "time_ms": None} for line in of_run] for name, of_run in lines.items()}
 
     def statuses(self):
         return Counter(run.info.status for run in self.application.runs())
@@ -161,38 +161,27 @@ def test_a_killed_sweep_asks_again_only_for_what_was_on_its_way(killed):
     assert not twice & killed.kept
     assert len(twice) <= CONCURRENCY
     assert killed.after.total() == len(killed.after) + len(twice)
-
-
-def test_a_killed_sweep_has_kept_what_was_answered(killed):
     assert killed.kept <= killed.before.keys()
     assert len(killed.before.keys() - killed.kept) <= CONCURRENCY
 
 
-def test_a_finished_sweep_asks_nothing_in_another_tracking_store(killed, tmp_path, empty_database):
+def test_a_sweep_in_another_tracking_store_asks_only_what_has_other_passages(killed, tmp_path, empty_database):
     elsewhere = application(tmp_path / "home", empty_database, killed.sweeps.application.cache)
     before = killed.sweeps.server.counts()
-    again = replace(killed.sweeps, application=elsewhere)
-    status, printed = again.run(*GRID)
+    wider = replace(killed.sweeps, application=elsewhere)
+    status, printed = wider.run("reasoning=direct,cot", "k=1,2,3")
     assert status == 0, printed
-    assert killed.sweeps.server.counts() == before
-    assert again.statuses() == {"FINISHED": 1 + RUNS}
-    assert again.answers() == killed.sweeps.answers()
-
-
-def test_another_k_asks_only_what_has_other_passages(killed, tmp_path, empty_database):
-    elsewhere = application(tmp_path / "home", empty_database, killed.sweeps.application.cache)
-    before = killed.sweeps.server.counts()
-    other = replace(killed.sweeps, application=elsewhere)
-    status, printed = other.run("reasoning=direct", "k=3")
-    assert status == 0, printed
+    assert wider.statuses() == {"FINISHED": 1 + RUNS + 2}
     new = killed.sweeps.server.counts() - before
     assert set(new.values()) == {1}
     assert not new.keys() & before.keys()
     assert all("\n[3] " in prompt(request) for request in new)
-    [lines] = other.answers().values()
-    shown = {exchange["prompt"] for line in lines for exchange in line["exchanges"]}
-    assert len(shown) == len(CASES)
-    assert {each for each in shown if "\n[3] " in each} <= {prompt(request) for request in new}
+    first, answers = killed.sweeps.answers(), wider.answers()
+    assert {name: answers.pop(name) for name in first} == first
+    for lines in answers.values():
+        shown = {exchange["prompt"] for line in lines for exchange in line["exchanges"]}
+        assert len(shown) == len(CASES)
+        assert {text for text in shown if "\n[3] " in text} <= {prompt(request) for request in new}
 
 
 def test_an_interrupted_sweep_waits_for_its_requests_and_asks_nothing_twice(sweeps):

@@ -8,7 +8,6 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
-import pytest
 import yaml
 from application import PROJECT
 
@@ -21,7 +20,7 @@ from ragsweep_answers.measuring.measures.answer_errors import error_categories
 from ragsweep_answers.measuring.measures.calibration import brier, gaps_by_bin
 
 PAGE = PROJECT / "docs/metrics.md"
-LEAST_WORDS, MOST_WORDS = 1000, 1800
+LEAST_WORDS, MOST_WORDS = 1000, 1950
 
 
 def mean(values):
@@ -51,12 +50,12 @@ PASSAGES, RELEVANT = [34] * 5, [34, 35]
 
 def page():
     """The guide adds every passage of a relevant page, and takes the best order of the relevant pages."""
-    of_the_guide = discounted(each in RELEVANT for each in PASSAGES) / discounted([1] * len(RELEVANT))
+    of_the_guide = discounted(page in RELEVANT for page in PASSAGES) / discounted([1] * len(RELEVANT))
     return of_the_guide, measured("ndcg", {"q": PASSAGES}, {"q": RELEVANT}, 5)
 
 
 def recall():
-    of_the_guide = sum(each in RELEVANT for each in PASSAGES) / len(RELEVANT)
+    of_the_guide = sum(page in RELEVANT for page in PASSAGES) / len(RELEVANT)
     return of_the_guide, measured("recall", {"q": PASSAGES}, {"q": RELEVANT}, 5)
 
 
@@ -96,13 +95,15 @@ def words():
     wanted = Counter(word for reference in references for word in reference.split())
     retrieved = Counter(names * len(references))
     document = Document.from_pages("d", [("1", "d#1", text)])
-    placed = tuple(Reference("q", "d", text.index(each), text.index(each) + len(each), each) for each in references)
+    placed = tuple(
+        Reference("q", "d", text.index(words), text.index(words) + len(words), words) for words in references
+    )
     collection = Collection("s", "passage", (document,), (Query("q", "?"),), (), (), (), placed)
     dataset = Dataset.from_collection(collection, Whole())
-    found = judge(np.array([[0]]), dataset.qrels.query, dataset.qrels.unit, dataset.qrels.grade)
-    found = replace(found, spans=retrieved_spans(dataset, found.queries, np.array([[0]])))
+    judged = judge(np.array([[0]]), dataset.qrels.query, dataset.qrels.unit, dataset.qrels.grade)
+    judged = replace(judged, spans=retrieved_spans(dataset, judged.queries, np.array([[0]])))
     of_the_notebook = (wanted & retrieved).total() / retrieved.total()
-    return of_the_notebook, token_precision(found, 1, token="word")[0]
+    return of_the_notebook, token_precision(judged, 1, token="word")[0]
 
 
 def unsure():
@@ -138,10 +139,10 @@ def test_every_rule_that_differs_is_computed():
     assert [next(name for name in DIFFERS if rule.startswith(name)) for rule, *_ in rows()] == [*DIFFERS]
 
 
-@pytest.mark.parametrize(("name", "computed"), DIFFERS.items(), ids=DIFFERS)
-def test_a_rule_that_differs_gives_the_numbers_of_the_page(name, computed):
-    [numbers] = [numbers for rule, *numbers in rows() if rule.startswith(name)]
-    assert [f"{value:.4f}".removeprefix("0") for value in computed()] == numbers
+def test_a_rule_that_differs_gives_the_numbers_of_the_page():
+    for name, computed in DIFFERS.items():
+        [numbers] = [numbers for rule, *numbers in rows() if rule.startswith(name)]
+        assert [f"{value:.4f}".removeprefix("0") for value in computed()] == numbers, name
 
 
 def test_the_example_gives_what_the_page_shows():

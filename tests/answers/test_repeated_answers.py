@@ -8,13 +8,14 @@ from collections import Counter
 
 import pandas as pd
 import pytest
-from application import Application
+from application import Application, succeeded
 from endpoint_server import EndpointServer, answer
 from small import CASES, case_arguments
 
 pytestmark = pytest.mark.extra("openai")
 REPEATS = 3
 VARIED = ["language_model.temperature=0.7", f"repeats={REPEATS}"]
+MS, KEY = "latency/mean_ms", "sk-test"
 
 
 class Server(EndpointServer):
@@ -52,24 +53,24 @@ def cases(tmp_path_factory):
     return case_arguments(tmp_path_factory.mktemp("cases"))
 
 
+class Asking:
+    """Runs that ask a server, and keep its answers in a store of their own."""
+
+    def __init__(self, application, cases, server):
+        asked = ["answerer=llm", "language_model=openai", "language_model.model=model", "evaluation.controls=[]"]
+        self.application = application
+        self.settings = [*cases, *asked, f"language_model.base_url={server.url}", "retriever=sparse"]
+
+    def start(self, *settings):
+        return self.application.start(*self.settings, *settings, OPENAI_API_KEY=KEY)
+
+    def __call__(self, *settings):
+        return succeeded(self.application.script_here("run", *self.settings, *settings, OPENAI_API_KEY=KEY))
+
+
 @pytest.fixture
 def ask(application, cases, server, tmp_path):
-    """Starts a run that asks the server."""
-    application = Application(application.home, tmp_path / "store")
-    asked = ["answerer=llm", "language_model=openai", "language_model.model=model", "evaluation.controls=[]"]
-    usual = [*cases, *asked, f"language_model.base_url={server.url}", "retriever=sparse"]
-
-    def start(*settings):
-        return application.start(*usual, *settings, OPENAI_API_KEY="sk-test")
-
-    start.application = application
-    return start
-
-
-def ended(process):
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 0, err
-    return out, err
+    return Asking(Application(application.home, tmp_path / "store"), cases, server)
 
 
 def results(application, run):
@@ -77,11 +78,10 @@ def results(application, run):
     return folder, json.loads((folder / "evaluation.json").read_text())
 
 
-def test_each_repeat_asks_with_a_seed_of_its_own_and_all_are_recorded(ask, server):
-    out, err = ended(ask(*VARIED))
+def test_each_repeat_asks_with_a_seed_of_its_own_and_all_are_recorded_and_reproduced(ask, server, cases):
+    process = ask(*VARIED)
     assert Counter(request["seed"] for request in server.requests) == dict.fromkeys(range(REPEATS), len(CASES))
-    *_, asked = err.splitlines()
-    assert f"model: {REPEATS * len(CASES)} requests to {server.url}, " in asked
+    assert f"model: {REPEATS * len(CASES)} requests to {server.url}, " in process.stderr.splitlines()[-1]
     [run] = ask.application.runs()
     folder, facts = results(ask.application, run)
     by_repeat, per_query = pd.read_csv(folder / "by_repeat.csv"), pd.read_csv(folder / "per_query.csv")
@@ -89,19 +89,23 @@ def test_each_repeat_asks_with_a_seed_of_its_own_and_all_are_recorded(ask, serve
     assert len({*by_repeat["accuracy"]}) > 1
     assert run.data.metrics["accuracy"] == pytest.approx(by_repeat["accuracy"].mean())
     letters = [Counter(text.split(" | ")) for text in per_query["answer"]]
-    right = [some[correct] / some.total() for some, correct in zip(letters, per_query["correct"], strict=True)]
+    right = [counts[correct] / counts.total() for counts, correct in zip(letters, per_query["correct"], strict=True)]
     assert per_query["accuracy"].tolist() == pytest.approx(right)
-    assert f"{REPEATS} repeats of {len(CASES)} questions tell as much as 1 of" in out
-    assert {*(path.name for path in folder.glob("*answers.jsonl"))} == {
-        *("answers.jsonl", "repeat_2_answers.jsonl", "repeat_3_answers.jsonl")
-    }
+    assert f"{REPEATS} repeats of {len(CASES)} questions tell as much as 1 of" in process.stdout
+    names = {path.name for path in folder.glob("*answers.jsonl")}
+    assert names == {"answers.jsonl", "repeat_2_answers.jsonl", "repeat_3_answers.jsonl"}
+    steps = ask.application.client().get_metric_history(run.info.run_id, "by_repeat/accuracy")
+    assert [point.step for point in steps] == [1, 2, 3]
+    places = ["language_model.model=model", f"language_model.base_url={server.url}", *cases[2:]]
+    again = ask.application.script_here("reproduce", run.info.run_id, "--stored", *places, OPENAI_API_KEY=KEY)
+    assert "identical" in again.stdout, again.stdout + again.stderr
+    assert len(server.requests) == REPEATS * len(CASES)
 
 
 def test_the_first_repeat_is_what_is_asked_without_repeats_and_nothing_is_asked_twice(ask, server):
-    out, _ = ended(ask("language_model.temperature=0.7"))
-    assert "repeats=5" in out
+    assert "repeats=5" in ask("language_model.temperature=0.7").stdout
     alone = server.counts()
-    ended(ask(*VARIED))
+    ask(*VARIED)
     assert alone.items() <= server.counts().items()
     assert len(server.requests) == len(server.counts()) == REPEATS * len(CASES)
     once, several = (results(ask.application, run)[1] for run in ask.application.runs())
@@ -109,45 +113,38 @@ def test_the_first_repeat_is_what_is_asked_without_repeats_and_nothing_is_asked_
     assert (once["varies"], several["varies"], several["repeats"]) == (True, True, REPEATS)
 
 
-def test_what_does_not_vary_is_measured_once_and_says_so(ask, server):
-    _, err = ended(ask("repeats=5"))
+def test_what_does_not_vary_is_measured_once_and_keeps_its_time_and_the_endpoint_as_its_machine(ask, server):
+    assert "repeats=5" in ask("repeats=5").stderr
+    ask("tracking.experiment=again")
     assert len(server.requests) == len(CASES)
-    assert "repeats=5" in err
-    [run] = ask.application.runs()
-    assert "repeats" not in run.data.params
-    assert not results(ask.application, run)[1]["varies"]
+    runs = ask.application.runs()
+    for run in runs:
+        facts = results(ask.application, run)[1]
+        assert "repeats" not in run.data.params
+        assert not facts["varies"]
+        assert facts["measures"][MS]["machines"] == ["the endpoint 127.0.0.1"]
+    assert len({run.data.metrics[MS] for run in runs}) == 1
 
 
 def test_an_endpoint_without_a_seed_is_asked_again_for_each_repeat(ask, server):
-    ended(ask(*VARIED, "language_model.seed=null"))
+    ask(*VARIED, "language_model.seed=null")
     assert {*server.counts().values()} == {REPEATS}
 
 
 def test_a_killed_run_asks_for_nothing_that_was_kept_when_it_starts_again(ask, server):
     server.slow_after = 2 * len(CASES)  # in the last repeat
-    process = ask(*VARIED, "language_model.concurrency=2")
+    process = ask.start(*VARIED, "language_model.concurrency=2")
     assert server.in_the_middle.wait(60)
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=60)
     server.hurry.set()
-    ended(ask(*VARIED, "language_model.concurrency=2"))
+    ask(*VARIED, "language_model.concurrency=2")
     assert len(server.counts()) == REPEATS * len(CASES)
     assert sum(server.counts().values()) <= REPEATS * len(CASES) + 2  # what was on its way is asked again
 
 
-def test_all_repeats_are_reproduced(ask, server, cases):
-    ended(ask(*VARIED))
-    [run] = ask.application.runs()
-    places = ["language_model.model=model", f"language_model.base_url={server.url}", *cases[2:]]
-    again = ask.application.script("reproduce", run.info.run_id, "--stored", *places, OPENAI_API_KEY="sk-test")
-    assert "identical" in again.stdout, again.stdout + again.stderr
-    assert len(server.requests) == REPEATS * len(CASES)
-    steps = ask.application.client().get_metric_history(run.info.run_id, "by_repeat/accuracy")
-    assert [point.step for point in steps] == [1, 2, 3]
-
-
 def test_a_sweep_says_where_the_variance_lies_and_what_was_asked_once(ask):
-    ended(ask("-m", *VARIED[:1], "repeats=1,4", "reasoning=direct,cot"))
+    ask("-m", *VARIED[:1], "repeats=1,4", "reasoning=direct,cot")
     [parent] = ask.application.parents()
     record = json.loads((ask.application.artifacts(parent) / "decision.json").read_text())
     [once] = [claim["numbers"]["names"] for claim in record["claims"] if claim["name"] == "asked_once"]

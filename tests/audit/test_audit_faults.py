@@ -35,6 +35,10 @@ FOUND = 0.95
 FOUND_SWAPS = 0.9  # BM25 finds too few of the pages of both queries
 
 
+def number_of_copies(finding, items):
+    return sum(copies.count for copies in finding.find(Audited(items)))
+
+
 @dataclass(frozen=True)
 class Clean:
     """A dataset without faults, with what every injection needs."""
@@ -59,11 +63,11 @@ class Clean:
     @cached_property
     def copied_passages(self):
         """How many copies there are without the fault."""
-        return sum(each.count for each in DuplicatePassages().find(Audited(self.items)))
+        return number_of_copies(DuplicatePassages(), self.items)
 
     @cached_property
     def copied_queries(self):
-        return sum(each.count for each in DuplicateQueries().find(Audited(self.items)))
+        return number_of_copies(DuplicateQueries(), self.items)
 
     def recall(self, query, unit):
         """Recall@5 of BM25 for each query, shape [queries]."""
@@ -81,23 +85,22 @@ class Clean:
         return replace(self.items, qrels=qrels)
 
 
-def some(rng, number, share):
-    """A share of so many things, at least one."""
+def chosen_rows(rng, number, share):
+    """A share of so many rows, at least one."""
     return rng.choice(number, max(1, round(share * number)), replace=False)
 
 
 def shift(clean, share, rng):
     qrels, step = clean.items.qrels, rng.choice([-1, 1])
     moved = np.clip(qrels.unit + step, 0, len(clean.items.units) - 1)
-    unit = np.where(np.isin(qrels.query, some(rng, len(clean.items.queries), share)), moved, qrels.unit)
+    unit = np.where(np.isin(qrels.query, chosen_rows(rng, len(clean.items.queries), share)), moved, qrels.unit)
     findings = shifted_pages(clean.judged(qrels.query, unit), clean.ranks, 1, LEVEL)
-    found = any(each.details["offset"] == -step for each in findings)
-    return found, clean.matters(qrels.query, unit)
+    return any(finding.details["offset"] == -step for finding in findings), clean.matters(qrels.query, unit)
 
 
 def swap(clean, share, rng):
     qrels = clean.items.qrels
-    chosen = some(rng, len(clean.items.queries), share)
+    chosen = chosen_rows(rng, len(clean.items.queries), share)
     partner = np.arange(len(clean.items.queries))
     half = len(chosen) // 2
     partner[chosen[:half]], partner[chosen[half : 2 * half]] = chosen[half : 2 * half], chosen[:half]
@@ -108,19 +111,18 @@ def swap(clean, share, rng):
 
 def remove(clean, share, rng):
     items = clean.items
-    gone = some(rng, len(items.units), share)
+    gone = chosen_rows(rng, len(items.units), share)
     kept = ~np.isin(items.passage_units, gone)
     passages = tuple(passage for passage, stays in zip(items.passages, kept, strict=True) if stays)
     left = replace(items, passages=passages, passage_units=items.passage_units[kept])
-    found = any(AbsentUnits().find(Audited(left)))
-    return found, bool(np.isin(items.qrels.unit, gone).any())
+    return any(AbsentUnits().find(Audited(left))), bool(np.isin(items.qrels.unit, gone).any())
 
 
 def copy_passages(clean, share, rng):
     """Add near copies of passages as pages of their own: one in 40 words is another one, case and spaces differ."""
     items = clean.items
     long = np.flatnonzero([len(text.split()) >= 40 for text in items.texts])
-    chosen = long[some(rng, len(long), share)]
+    chosen = long[chosen_rows(rng, len(long), share)]
     copies = []
     for row in chosen:
         words = items.texts[row].upper().split()
@@ -133,29 +135,27 @@ def copy_passages(clean, share, rng):
         units=items.units + tuple(f"copy#{number}" for number in range(len(copies))),
         passage_units=np.concatenate([items.passage_units, units]),
     )
-    found = sum(each.count for each in DuplicatePassages().find(Audited(more)))
-    return found >= clean.copied_passages + FOUND * len(copies), True
+    return number_of_copies(DuplicatePassages(), more) >= clean.copied_passages + FOUND * len(copies), True
 
 
 def copy_queries(clean, share, rng):
     """Add near copies of queries, with other case, marks and function words."""
     items = clean.items
-    chosen = some(rng, len(items.queries), share)
+    chosen = chosen_rows(rng, len(items.queries), share)
     copies = [
         replace(items.queries[row], query_id=f"copy{row}", text=f"Please: {items.queries[row].text.upper()}!!")
         for row in chosen
     ]
     more = replace(items, queries=items.queries + tuple(copies))
-    found = sum(each.count for each in DuplicateQueries().find(Audited(more)))
-    return found >= clean.copied_queries + FOUND * len(copies), True
+    return number_of_copies(DuplicateQueries(), more) >= clean.copied_queries + FOUND * len(copies), True
 
 
 def lengthen(clean, share, rng):
     """Make passages longer than the window: their tokens become twice the window."""
     tokens = clean.tokens.copy()
-    tokens[some(rng, len(tokens), share)] = 2 * WINDOW
-    found = Lengths(tokens, WINDOW, "tokens")
-    return UnreadTexts().of("passage", clean.items.texts, found, "minilm") is not None, True
+    tokens[chosen_rows(rng, len(tokens), share)] = 2 * WINDOW
+    lengths = Lengths(tokens, WINDOW, "tokens")
+    return UnreadTexts().of("passage", clean.items.texts, lengths, "minilm") is not None, True
 
 
 FAULTS = {
@@ -172,8 +172,8 @@ TIMES = dict.fromkeys(FAULTS, 200) | {"near copies of passages": 3}  # that comp
 def inject(clean, fault, share, times):
     """How often the fault mattered, and how often it was found then."""
     outcomes = [FAULTS[fault](clean, share, np.random.default_rng([1, seed])) for seed in range(times)]
-    matters = [found for found, mattered in outcomes if mattered]
-    return len(matters), sum(matters)
+    are_found = [is_found for is_found, mattered in outcomes if mattered]
+    return len(are_found), sum(are_found)
 
 
 def least_found(fault):
@@ -196,19 +196,16 @@ def filings(real_data):
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_in_a_fifth_of_the_manual_is_found(manual_in_passages, fault):
-    mattered, found = inject(manual_in_passages, fault, 0.2, min(20, TIMES[fault]))
+    mattered, times_found = inject(manual_in_passages, fault, 0.2, min(20, TIMES[fault]))
     assert mattered
-    assert found >= least_found(fault) * mattered - 1
-
-
-@pytest.mark.parametrize("fault", ["removed pages", "near copies of queries", "passages that are too long"])
-def test_a_fault_that_counts_by_definition_is_found_however_rare_it_is(manual_in_passages, fault):
-    mattered, found = inject(manual_in_passages, fault, 0.01, 10)
-    assert mattered == found > 0
+    assert times_found >= least_found(fault) * mattered - 1
+    if fault in ("removed pages", "near copies of queries", "passages that are too long"):  # also a single one
+        mattered, times_found = inject(manual_in_passages, fault, 0.01, 10)
+        assert mattered == times_found > 0
 
 
 def alarms(items):
-    return {each.kind for each in audit(Audited(items, retriever=SparseRetriever(NO_STORE))).findings}
+    return {finding.kind for finding in audit(Audited(items, retriever=SparseRetriever(NO_STORE))).findings}
 
 
 @pytest.mark.usefixtures("long_work")
@@ -252,7 +249,7 @@ def test_half_of_the_queries_of_a_clean_dataset_seldom_raise_an_alarm(request, c
     clean, times = request.getfixturevalue(DATASETS[dataset]), 300
     qrels, alarms = clean.items.qrels, {"shifted_pages": 0, "swapped_judgments": 0}
     for seed in range(times):
-        chosen = np.isin(qrels.query, some(np.random.default_rng(seed), len(clean.items.queries), 0.5))
+        chosen = np.isin(qrels.query, chosen_rows(np.random.default_rng(seed), len(clean.items.queries), 0.5))
         half = clean.judged(qrels.query[chosen], qrels.unit[chosen])
         for find in (shifted_pages, swapped_judgments):
             alarms[find.__name__] += any(find(half, clean.ranks, 1, LEVEL))
@@ -267,11 +264,11 @@ def test_half_of_the_queries_of_a_clean_dataset_seldom_raise_an_alarm(request, c
 def test_a_fault_is_found_where_it_matters(request, capsys, fault, dataset):
     clean, times, tells = request.getfixturevalue(DATASETS[dataset]), TIMES[fault], False
     for share in SHARES:
-        mattered, found = inject(clean, fault, share, times)
-        rate = f"{found / mattered:.1%}" if mattered else "-"
+        mattered, times_found = inject(clean, fault, share, times)
+        rate = f"{times_found / mattered:.1%}" if mattered else "-"
         with capsys.disabled():
             print(f"\n| {fault} | {dataset} | {share:.0%} | {mattered} of {times} | {rate} |", end="")
         if mattered >= ENOUGH * times:
-            assert found >= least_found(fault) * mattered
+            assert times_found >= least_found(fault) * mattered
             tells = True
     assert tells is ((fault, dataset) not in NEVER_MATTER)

@@ -12,7 +12,6 @@ from ragsweep.core.errors import NotAcceptedError
 from ragsweep.datasets import (
     Collection,
     Dataset,
-    DatasetFormat,
     Document,
     FixedChunker,
     Judgment,
@@ -40,6 +39,7 @@ from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.search import Retrieval
+from ragsweep.testing.datasets import Loaded
 from ragsweep.text.tokens import Tokenizer
 from ragsweep_audit.check import DatasetAudit
 from ragsweep_audit.dataset_audit import as_json, audit
@@ -53,54 +53,57 @@ PAGES = PageChunker()
 SPARSE = SparseRetriever(NO_STORE)
 DENSE = DenseRetriever(encoder=SentenceTransformerEncoder(), index=ExactIndex(), store=NO_STORE)
 STATIC = DenseRetriever(encoder=WordLlamaEncoder(), index=ExactIndex(), store=NO_STORE)  # another encoder, and fast
+EVALUATION = EvaluationSettings("after_cutoff", 1, "linear", 100, {"recall": recall})
 
 
-def examined(task):
+def ranking_task(dataset, k, **stages):
+    return RankingTask(dataset, PAGES, SPARSE, EVALUATION, k, 0, NO_STORE, **stages)
+
+
+def measured_with_audit(task):
     """The measurement of a task with what the audit says."""
     items = task.load()
     return DatasetAudit().examine(task, items).added_to(task.measure(items))
 
 
 def audited(items, store=NO_STORE, retriever=SPARSE, **settings):
-    return complete(items, store, retriever, **settings).findings
-
-
-def complete(items, store=NO_STORE, retriever=SPARSE, **settings):
     return audit(Audited(items, store=store, retriever=retriever, **settings))
+
+
+def findings_of(items, *given, **settings):
+    return audited(items, *given, **settings).findings
+
+
+def kinds_of(items, *given, **settings):
+    return {finding.kind for finding in findings_of(items, *given, **settings)}
+
+
+def collection_of(name, texts, queries, grades=(1,), unit="page", **fields):
+    """A document of these pages, and queries, the first of which has its answer on the first page, and so on."""
+    document = Document.from_pages("a", [(str(n), f"a#{n}", text) for n, text in enumerate(texts, start=1)])
+    asked = tuple(Query(str(n), text) for n, text in enumerate(queries, start=1))
+    judgments = tuple(Judgment(str(n), f"a#{n}", grade) for n, grade in enumerate(grades, start=1))
+    return Collection(name, unit, (document,), asked, judgments, **fields)
 
 
 @pytest.fixture(scope="module")
 def with_a_long_page():
-    document = Document.from_pages("a", [("1", "a#1", "iron " * 300), ("2", "a#2", "tea"), ("3", "a#3", "salt")])
-    queries, judgments = (Query("1", "What of tea?"),), (Judgment("1", "a#2", 1),)
-    return Dataset.from_collection(Collection("long", "page", (document,), queries, judgments), PAGES)
+    return Dataset.from_collection(collection_of("long", ["tea", "iron " * 300, "salt"], ["What of tea?"]), PAGES)
 
 
 def test_unread_text_is_a_finding_if_it_is_enough(with_a_long_page):
-    [finding] = audited(with_a_long_page, retriever=DENSE)
-    assert (finding.kind, finding.details["window"]) == ("unread_text", 254)
-    assert finding.details["unread_share"] == pytest.approx(46 / 302)
+    for retriever in (DENSE, FusedRetriever({"words": SPARSE, "meaning": DENSE})):
+        [finding] = findings_of(with_a_long_page, retriever=retriever)
+        assert (finding.kind, finding.details["window"]) == ("unread_text", 254)
+        assert finding.details["unread_share"] == pytest.approx(46 / 302)
     assert not [*UnreadTexts(0.9).find(Audited(with_a_long_page, retriever=DENSE))]
-    assert not audited(with_a_long_page)
-
-
-def test_an_encoder_of_a_ranker_among_several_is_found(with_a_long_page):
-    fused = FusedRetriever({"words": SPARSE, "meaning": DENSE})
-    assert [each.kind for each in audited(with_a_long_page, retriever=fused)] == ["unread_text"]
+    assert not findings_of(with_a_long_page)
 
 
 @pytest.fixture(scope="module")
 def chinese():
     texts = ["图书馆周一至周五上午九点开门。周末不开放。", "借书证丢失后请到服务台补办。费用为十元。", "打印机在二楼。"]
-    document = Document.from_pages("a", [(str(row), f"a#{row}", text) for row, text in enumerate(texts)])
-    asked = ["图书馆几点开门", "借书证丢失怎么办", "打印一页多少钱"]
-    queries = tuple(Query(str(row), text) for row, text in enumerate(asked))
-    judgments = tuple(Judgment(str(row), f"a#{row}", 1) for row in range(3))
-    return Collection("chinese", "page", (document,), queries, judgments)
-
-
-def unknown_in(items, **settings):
-    return [each for each in audited(items, **settings) if each.kind == "unknown_tokens"]
+    return collection_of("chinese", texts, ["图书馆几点开门", "借书证丢失怎么办", "打印一页多少钱"], (1, 1, 1))
 
 
 def test_an_encoder_that_does_not_know_the_language_is_named(chinese, with_a_long_page):
@@ -109,35 +112,21 @@ def test_an_encoder_that_does_not_know_the_language_is_named(chinese, with_a_lon
     tokenizer = AutoTokenizer.from_pretrained(DENSE.encoder.folder)
     items = Dataset.from_collection(chinese, PAGES)
     texts = [*items.texts, *(query.text for query in items.queries)]
-    ids = [each for text in texts for each in tokenizer(text, add_special_tokens=False)["input_ids"]]
-    [finding] = unknown_in(items, retriever=DENSE)
+    ids = [token for text in texts for token in tokenizer(text, add_special_tokens=False)["input_ids"]]
+    [finding] = [one for one in findings_of(items, retriever=DENSE) if one.kind == "unknown_tokens"]
     assert (finding.count, finding.out_of) == (ids.count(tokenizer.unk_token_id), len(ids))
     assert f"{DENSE.encoder.model} does not know {finding.count / len(ids):.0%} of the tokens" in finding.problem
     assert not [*UnknownTokens(0.99).find(Audited(items, retriever=DENSE))]
-    assert not unknown_in(items)  # BM25 has no encoder
+    assert "unknown_tokens" not in kinds_of(items)  # BM25 has no encoder
     assert not [*UnknownTokens(0).find(Audited(with_a_long_page, retriever=DENSE))]
 
 
 def test_the_encoder_of_a_reranker_must_know_the_language_and_the_run_says_it_first(chinese):
-    class Given(DatasetFormat):
-        def load(self):
-            return chinese
-
-    task = RankingTask(
-        dataset=Given(),
-        chunker=PAGES,
-        retriever=SPARSE,
-        evaluation=EvaluationSettings("after_cutoff", 1, "linear", 100, {"recall": recall}),
-        k=1,
-        seed=0,
-        store=NO_STORE,
-        reranker=EncoderReranker(DENSE.encoder, NO_STORE),
-    )
-    measured = examined(task)
-    [said] = [each for each in measured.notices if "does not know" in each]
-    assert said in measured.caution
-    assert [said] in measured.sections.values()
-    assert said in measured.findings
+    measured = measured_with_audit(ranking_task(Loaded(chinese), 1, reranker=EncoderReranker(DENSE.encoder, NO_STORE)))
+    [notice] = [notice for notice in measured.notices if "does not know" in notice]
+    assert notice in measured.caution
+    assert [notice] in measured.sections.values()
+    assert notice in measured.findings
 
 
 @dataclass(frozen=True)
@@ -150,17 +139,16 @@ class Answering:
 def test_where_rankings_are_not_measured_queries_without_judgments_are_no_fault(with_a_long_page):
     level, check = 1, DatasetAudit(fail_on=["dependent_queries"])
     measuring, answering = (
-        Answering(Retrieval(pdf_dataset("", "", ""), SPARSE, SPARSE, level, NO_STORE, is_measured=each))
-        for each in (True, False)
+        Answering(Retrieval(pdf_dataset("", "", ""), SPARSE, SPARSE, level, NO_STORE, is_measured=is_measured))
+        for is_measured in (True, False)
     )
-    items = replace(
-        with_a_long_page, queries=(*with_a_long_page.queries, Query("unjudged", "What does this passage recommend?"))
-    )
-    kinds = [{each.kind for each in check.of(task.retrieval, items).findings} for task in (measuring, answering)]
+    dependent = Query("unjudged", "What does this passage recommend?")
+    items = replace(with_a_long_page, queries=(*with_a_long_page.queries, dependent))
+    kinds = [{one.kind for one in check.of(task.retrieval, items).findings} for task in (measuring, answering)]
     assert kinds[0] - kinds[1] == {"queries_without_judgments"}
     assert kinds[1]
-    said = check.examine(answering, items)
-    assert len(said.findings) == len(json.loads("".join(said.files["audit.json"]))["findings"])
+    report = check.examine(answering, items)
+    assert len(report.findings) == len(json.loads("".join(report.files["audit.json"]))["findings"])
     with pytest.raises(NotAcceptedError, match="dependent_queries"):
         check.accept(answering, items)
 
@@ -179,13 +167,9 @@ def test_documents_without_a_judged_page_are_audited_too(with_a_long_page):
 def test_questions_that_a_setting_leaves_out_are_found(tmp_path):
     (tmp_path / "d.csv").write_text("id,text\n1,iron\n2,zinc\n")
     (tmp_path / "q.csv").write_text("query,relevant_docs\nwhat,1\nwho,9\nwhy,8\n")
-    corpus, questions = (
-        TableCorpus(str(tmp_path / "d.csv"), id="id"),
-        TableQuestions(str(tmp_path / "q.csv"), unit="document"),
-    )
-    dataset = OwnDataset("own", corpus, questions, on_error="skip")
-    items = Dataset.from_collection(dataset.load(), PageChunker())
-    [finding] = [each for each in audited(items) if each.kind == "questions_left_out"]
+    corpus, questions = TableCorpus(str(tmp_path / "d.csv")), TableQuestions(str(tmp_path / "q.csv"), unit="document")
+    items = Dataset.from_collection(OwnDataset("own", corpus, questions, on_error="skip").load(), PAGES)
+    [finding] = [finding for finding in findings_of(items) if finding.kind == "questions_left_out"]
     assert (finding.count, finding.out_of, len(finding.examples)) == (2, 3, 2)
     assert "measured: 1 of 3 questions" in finding.problem
 
@@ -193,34 +177,32 @@ def test_questions_that_a_setting_leaves_out_are_found(tmp_path):
 def test_what_is_kept_is_what_was_found(manual_pages, store, monkeypatch):
     moved = np.maximum(manual_pages.qrels.unit - 1, 0)
     items = replace(manual_pages, qrels=replace(manual_pages.qrels, unit=moved))
-    found = complete(items, store)
+    first = audited(items, store)
     monkeypatch.setattr("ragsweep_audit.findings.finding.unit_ranks", None)  # nothing may be computed again
-    assert as_json(items, complete(items, store)) == as_json(items, found)
+    assert as_json(items, audited(items, store)) == as_json(items, first)
     with pytest.raises(TypeError):
         audited(items, store, level=0.2)  # another level finds something else
-    assert {each.kind for each in found.findings} == {"shifted_pages"}
+    assert {finding.kind for finding in first.findings} == {"shifted_pages"}
 
 
 def test_ranks_of_units_are_those_of_their_best_passages(manual):
     items = Dataset.from_collection(manual, RecursiveChunker(500, 50))
-    found = unit_ranks(items, 1, NO_STORE)
+    ranks = unit_ranks(items, 1, NO_STORE)
     tokens = Tokenizer("english", "english")
     bm25 = BM25Okapi([tokens(text) for text in items.texts])
-    for row, query in list(enumerate(found.queries))[::20]:
-        best: dict[int, float] = {}
-        for unit, score in zip(
-            items.passage_units.tolist(), bm25.get_scores(tokens(items.queries[query].text)), strict=True
-        ):
+    for row, query in list(enumerate(ranks.queries))[::20]:
+        scores, best = bm25.get_scores(tokens(items.queries[query].text)), {}
+        for unit, score in zip(items.passage_units.tolist(), scores, strict=True):
             best[unit] = max(score, best.get(unit, 0))
-        expected = [sum(other > best.get(unit, 0) + 1e-9 for other in best.values()) for unit in found.units.tolist()]
-        assert np.array_equal(found.ranks[row], expected)
+        expected = [sum(other > best.get(unit, 0) + 1e-9 for other in best.values()) for unit in ranks.units.tolist()]
+        assert np.array_equal(ranks.ranks[row], expected)
 
 
 def test_many_queries_are_ranked_in_a_sample(manual_pages, monkeypatch):
     monkeypatch.setattr("ragsweep_audit.findings.unit_ranks.MOST_AUDITED_QUERIES", 10)
-    some = unit_ranks(manual_pages, 1, NO_STORE)
-    assert len(some.queries) == 10
-    assert {*some.queries[[0, -1]].tolist()} == {0, 132}
+    sample = unit_ranks(manual_pages, 1, NO_STORE)
+    assert len(sample.queries) == 10
+    assert {*sample.queries[[0, -1]].tolist()} == {0, 132}
 
 
 def test_pages_that_are_pictures_are_told_from_blank_ones(tmp_path, store):
@@ -238,7 +220,7 @@ def test_pages_that_are_pictures_are_told_from_blank_ones(tmp_path, store):
     canvas.save()
     (tmp_path / "q.json").write_text('[{"query": "What of iron?", "relevant_docs": ["1"]}]')
     pdf = pdf_dataset("small", str(tmp_path / "a.pdf"), str(tmp_path / "q.json"), store=store)
-    items = Dataset.from_collection(pdf.load(), PageChunker())
+    items = Dataset.from_collection(pdf.load(), PAGES)
     assert items.empty_pages == ("a.pdf#2", "a.pdf#3")
     assert pdf.corpus.pictures(items.empty_pages) == ["a.pdf#2"]
     [finding] = audit(Audited(items, dataset=pdf)).findings
@@ -246,30 +228,16 @@ def test_pages_that_are_pictures_are_told_from_blank_ones(tmp_path, store):
 
 
 def test_a_run_reports_its_findings_and_the_queries_that_can_be_answered(tmp_path):
-    documents = dict(each.partition("=")[::2] for each in small.arguments(tmp_path))["dataset.documents"]
+    documents = dict(setting.partition("=")[::2] for setting in small.arguments(tmp_path))["dataset.documents"]
     asked = [("Which test finds malaria?", ["fever.pdf#2"], "factual"), ("What is blank?", ["fever.pdf#3"], "factual")]
-    task = RankingTask(
-        dataset=pdf_dataset("small", documents, str(small.write_queries(tmp_path / "q.json", asked))),
-        chunker=PageChunker(),
-        retriever=SPARSE,
-        evaluation=EvaluationSettings("after_cutoff", 1, "linear", 100, {"recall": recall}),
-        k=3,
-        seed=0,
-        store=NO_STORE,
-    )
-    measured = examined(task)
-    assert measured.findings[0].startswith(
-        "1 relevant page has no passage (fever.pdf#3), so it is never found. Recall can "
-    )
+    task = ranking_task(pdf_dataset("small", documents, str(small.write_queries(tmp_path / "q.json", asked))), 3)
+    measured = measured_with_audit(task)
+    assert measured.findings[0].startswith("1 relevant page has no passage (fever.pdf#3)")
     assert {*measured.sections} == {"Answerable queries", "Coverage", "Query types"}
-    assert measured.sections["Answerable queries"] == [
-        "Something relevant can be found for 1 of 2 queries. On these (on all): Recall 1.000 (0.500)."
-    ]
+    assert "1 of 2 queries. On these (on all): Recall 1.000 (0.500)." in measured.sections["Answerable queries"][0]
     assert "1 present, 1 missing (fever.pdf#3)" in measured.sections["Coverage"][0]
-    assert [each["kind"] for each in json.loads("".join(measured.files["audit.json"]))["findings"]] == [
-        "absent_units",
-        "pages_without_text",
-    ]
+    findings = json.loads("".join(measured.files["audit.json"]))["findings"]
+    assert [finding["kind"] for finding in findings] == ["absent_units", "pages_without_text"]
     DatasetAudit().accept(task, task.load())
     with pytest.raises(NotAcceptedError):
         DatasetAudit(fail_on=["absent_units"]).accept(task, task.load())
@@ -293,13 +261,13 @@ def trees(unjudged, chunker=PAGES, cover=()):
 
 
 def has_unjudged(items, retriever=STATIC, store=NO_STORE):
-    return "unjudged" in {each.kind for each in audited(items, store, retriever)}
+    return "unjudged" in kinds_of(items, store, retriever)
 
 
-@pytest.mark.parametrize(("unjudged", "found"), [(14, True), (4, False)])
-def test_pages_that_unlike_retrievers_agree_on_and_nobody_judged_are_a_finding(unjudged, found):
+def test_pages_that_unlike_retrievers_agree_on_and_nobody_judged_are_a_finding():
     """The better of two pages is not judged for some of 30 queries: p = .008 of 14 or more, .963 of 4 or more."""
-    assert has_unjudged(trees(unjudged)) == found
+    assert has_unjudged(trees(14))
+    assert not has_unjudged(trees(4))
 
 
 def test_a_passage_whose_second_page_is_relevant_is_judged():
@@ -310,10 +278,10 @@ def test_a_passage_whose_second_page_is_relevant_is_judged():
 
 def test_judgments_are_missing_only_if_an_encoder_agrees():
     """Without one, both rankings are by words or their letters, and agree on what only looks alike."""
-    without = complete(trees(14), retriever=SPARSE)
-    assert "unjudged" not in {each.kind for each in without.findings}
+    without = audited(trees(14), retriever=SPARSE)
+    assert "unjudged" not in {finding.kind for finding in without.findings}
     assert without.not_checked == ("unjudged: not looked for: that needs a retriever with an encoder.",)
-    assert complete(trees(14), retriever=STATIC).not_checked == ()
+    assert audited(trees(14), retriever=STATIC).not_checked == ()
 
 
 def test_judgments_that_are_missing_are_kept(store, monkeypatch):
@@ -326,65 +294,56 @@ def test_judgments_that_are_missing_are_kept(store, monkeypatch):
 
 
 def test_what_is_known_of_queries_is_kept_for_any_chunker(manual, store, monkeypatch):
-    pages, passages = (Dataset.from_collection(manual, each) for each in (PageChunker(), RecursiveChunker(500, 50)))
+    pages, passages = (Dataset.from_collection(manual, chunker) for chunker in (PAGES, RecursiveChunker(500, 50)))
     audited(pages, store)
     monkeypatch.setattr("ragsweep_audit.findings.duplicates.near_copies", None)
     audited(passages, store)
     with pytest.raises(TypeError):
-        audited(Dataset.from_collection(replace(manual, judgments=manual.judgments[1:]), PageChunker()), store)
+        audited(Dataset.from_collection(replace(manual, judgments=manual.judgments[1:]), PAGES), store)
 
 
 def test_what_a_limit_leaves_out_is_said(monkeypatch):
     items, findings = trees(14), "ragsweep_audit.findings"
     monkeypatch.setattr(f"{findings}.unit_ranks.MOST_AUDITED_QUERIES", 10)
     monkeypatch.setattr(f"{findings}.duplicates.MOST_COMPARED", 50)
-    found = complete(items, retriever=STATIC)
-    assert found.not_checked == (
+    limited = audited(items, retriever=STATIC)
+    assert limited.not_checked == (
         "shifted_pages, swapped_judgments, unjudged: only looked for in 10 of 30 queries.",
         "duplicate_passages: only looked for by exact copies, as there are 60 passages.",
     )
-    assert found.findings == ()  # 14 of 30 are clearly more than a quarter, but 5 of 10 are not
-    assert found.sentences == [
-        " ".join(("The audit found nothing wrong with the dataset.", *found.not_checked, *found.undetectable))
-    ]
-    assert json.loads(as_json(items, found))["not_checked"] == [*found.not_checked]
+    assert limited.findings == ()  # 14 of 30 are clearly more than a quarter, but 5 of 10 are not
+    [sentence] = limited.sentences
+    assert sentence.endswith(" ".join((*limited.not_checked, *limited.undetectable)))
+    assert json.loads(as_json(items, limited))["not_checked"] == [*limited.not_checked]
     monkeypatch.setattr(f"{findings}.unjudged.MOST_PASSAGES", 50)
-    assert (
-        "unjudged: not looked for: there are 60 passages, more than 50."
-        in complete(items, retriever=STATIC).not_checked
-    )
+    too_many = "unjudged: not looked for: there are 60 passages, more than 50."
+    assert too_many in audited(items, retriever=STATIC).not_checked
 
 
-NO_WORDS = (["!!!", "the of"], "What of iron?", 1, "no passage has a word that is not a stop word")
-NO_GRADE = (["iron", "tea"], "What of iron?", 0, "nothing is judged relevant")
+WITHOUT_RANKS = [  # pages, the grade of the first one, and why nothing is ranked
+    (["!!!", "the of"], 1, "no passage has a word that is not a stop word"),
+    (["iron", "tea"], 0, "nothing is judged relevant"),
+]
 
 
-@pytest.mark.parametrize(("pages", "query", "grade", "reason"), [NO_WORDS, NO_GRADE])
-@pytest.mark.parametrize("retriever", [SPARSE, DENSE])
-def test_without_words_or_relevant_pages_nothing_is_checked_by_ranks(pages, query, grade, reason, retriever):
-    document = Document.from_pages("a", [(str(n), f"a#{n}", text) for n, text in enumerate(pages, start=1)])
-    judged = Collection("small", "page", (document,), (Query("1", query),), (Judgment("1", "a#1", grade),))
-    found = complete(Dataset.from_collection(judged, PageChunker()), retriever=retriever)
-    assert f"shifted_pages, swapped_judgments{', unjudged' * (retriever is DENSE)}: not looked for: {reason}." in (
-        found.not_checked
-    )
-
-
-def test_queries_of_stop_words_are_audited():
-    document = Document.from_pages("a", [("1", "a#1", "iron"), ("2", "a#2", "tea")])
-    judged = Collection("small", "page", (document,), (Query("1", "what of the"),), (Judgment("1", "a#1", 1),))
-    found = complete(Dataset.from_collection(judged, PageChunker()), retriever=DENSE)
-    assert found.findings == ()
+def test_without_words_or_relevant_pages_nothing_is_checked_by_ranks():
+    for pages, grade, reason in WITHOUT_RANKS:
+        items = Dataset.from_collection(collection_of("small", pages, ["What of iron?"], [grade]), PAGES)
+        for retriever, kinds in ((SPARSE, ""), (DENSE, ", unjudged")):
+            not_checked = audited(items, retriever=retriever).not_checked
+            assert f"shifted_pages, swapped_judgments{kinds}: not looked for: {reason}." in not_checked
+    of_stop_words = Dataset.from_collection(collection_of("small", ["iron", "tea"], ["what of the"]), PAGES)
+    assert findings_of(of_stop_words, retriever=DENSE) == ()
 
 
 @pytest.mark.parametrize("offsets", [True, False])
 def test_the_digest_by_which_results_are_kept_follows_the_judgments_of_references_without_offsets(offsets):
     """The first page has two of three words of the reference, so that the threshold decides whether it is relevant."""
-    document = Document.from_pages("a", [("1", "a#1", "iron tea milk"), ("2", "a#2", "salt")])
     place = (0, 4, "") if offsets else (0, 0, "iron tea rice")
-    made = Collection(
-        "spans", "passage", (document,), (Query("1", "iron?"),), (), references=(Reference("1", "a", *place),)
+    references = (Reference("1", "a", *place),)
+    made = collection_of("spans", ["iron tea milk", "salt"], ["iron?"], (), unit="passage", references=references)
+    lowest, loose, strict = (
+        Dataset.from_collection(made, PAGES, fuzzy_threshold=least).digest_of_all for least in (0.5, 0.6, 0.9)
     )
-    loose, strict = (Dataset.from_collection(made, PAGES, fuzzy_threshold=each) for each in (0.6, 0.9))
-    assert (loose.digest_of_all == strict.digest_of_all) == offsets
-    assert loose.digest_of_all == Dataset.from_collection(made, PAGES, fuzzy_threshold=0.5).digest_of_all
+    assert (loose == strict) == offsets
+    assert loose == lowest

@@ -17,16 +17,16 @@ LEVEL = 0.01
 SHIFTS, SWAPS = "counted from 0", "swapped"
 
 
-def asked(count, found, by=0, pages=40):
+def asked(count, answered, by=0, pages=40):
     """Questions about a book, some of which BM25 answers; the judged pages are moved by `by`."""
     pages = [(str(n), f"a#{n}", f"topic{n} common{n % 3} text") for n in range(1, pages + 1)]
-    queries = tuple(Query(str(n), f"topic{n}" if n <= found + 2 else f"common{n % 3}") for n in range(3, count + 3))
+    queries = tuple(Query(str(n), f"topic{n}" if n <= answered + 2 else f"common{n % 3}") for n in range(3, count + 3))
     judgments = tuple(Judgment(query.query_id, f"a#{int(query.query_id) + by}", 1) for query in queries)
     document = Document.from_pages("a", pages)
     return Dataset.from_collection(Collection("book", "page", (document,), queries, judgments), PageChunker())
 
 
-def said(items, level=LEVEL):
+def hints(items, level=LEVEL):
     return " ".join(undetectable(items, unit_ranks(items, 1, NO_STORE), 1, level))
 
 
@@ -36,7 +36,7 @@ def shift_is_found(items, level=LEVEL):
 
 @pytest.mark.parametrize("count", [4, 12, 30])
 def test_the_audit_says_of_a_shift_what_it_then_does(count):
-    can_be_seen = SHIFTS not in said(asked(count, count))
+    can_be_seen = SHIFTS not in hints(asked(count, count))
     assert can_be_seen == shift_is_found(asked(count, count, by=-1))
     assert can_be_seen == (count > 4)
 
@@ -48,8 +48,8 @@ def test_eight_queries_show_that_pages_are_counted_from_0():
 
 
 def test_a_larger_level_is_named_if_it_sees_more():
-    assert "audit.level=0.05 sees it" in said(asked(6, 6))
-    assert "compare some judged pages" in said(asked(3, 3))
+    assert "audit.level=0.05 sees it" in hints(asked(6, 6))
+    assert "compare some judged pages" in hints(asked(3, 3))
 
 
 @pytest.mark.parametrize("count", [6, 7])
@@ -57,29 +57,29 @@ def test_a_shift_that_is_not_found_at_the_level_is_a_hint_and_the_sentence_stays
     """Of 7 queries, 1 of 128 choices of signs is as clear: below 0.4 of 0.05, and above 0.4 of 0.01."""
     items = asked(count, count, by=-1)
     assert not shift_is_found(items)
-    assert "may be chance" in said(items)
-    assert f"pages {SHIFTS} cannot be seen, even if all of them are; audit.level=0.05 sees it" in said(items)
-    assert "may be chance" not in said(items, 0.05)
-    assert "may be chance" not in said(asked(count, count))
+    assert "may be chance" in hints(items)
+    assert f"pages {SHIFTS} cannot be seen, even if all of them are; audit.level=0.05 sees it" in hints(items)
+    assert "may be chance" not in hints(items, 0.05)
+    assert "may be chance" not in hints(asked(count, count))
 
 
 def test_swaps_that_can_be_seen_are_not_mentioned(manual_pages):
-    assert SWAPS not in said(manual_pages)
-    assert SWAPS in said(asked(12, 3))
+    assert SWAPS not in hints(manual_pages)
+    assert SWAPS in hints(asked(12, 3))
 
 
 def test_of_many_queries_that_bm25_cannot_answer_it_is_said_too():
     items = asked(320, 320, pages=330)
     foreign = replace(items, queries=tuple(replace(query, text="zèbre") for query in items.queries))
-    assert f"With 320 queries, few {SWAPS} judgments can be seen" in said(foreign)
+    assert f"With 320 queries, few {SWAPS} judgments can be seen" in hints(foreign)
 
 
 @pytest.mark.usefixtures("long_work")
 def test_the_audit_reports_it_and_keeps_it(store):
-    found = audit(Audited(asked(6, 6), store=store))
-    assert any(SHIFTS in sentence for sentence in found.undetectable)
-    assert audit(Audited(asked(6, 6), store=store)).undetectable == found.undetectable
-    assert found.undetectable[-1] in found.sentences[0]
+    first, again = (audit(Audited(asked(6, 6), store=store)) for _ in range(2))
+    assert any(SHIFTS in sentence for sentence in first.undetectable)
+    assert again.undetectable == first.undetectable
+    assert first.undetectable[-1] in first.sentences[0]
 
 
 def grouped(group_of):
@@ -102,10 +102,10 @@ def grouped(group_of):
 )
 def test_the_design_effect_is_that_of_what_is_found(group_of, groups, effect):
     items = grouped(group_of)
-    [said] = query_groups(items, unit_ranks(items, 1, NO_STORE), 1)
-    assert f"36 queries in {groups} groups, the largest of {36 // groups}" in said
+    [sentence] = query_groups(items, unit_ranks(items, 1, NO_STORE), 1)
+    assert f"36 queries in {groups} groups, the largest of {36 // groups}" in sentence
     low, high = effect
-    assert low <= float(re.search(r"is ([0-9.]+), so", said)[1]) <= high
+    assert low <= float(re.search(r"is ([0-9.]+), so", sentence)[1]) <= high
 
 
 def test_nothing_is_said_of_queries_without_groups():
@@ -113,5 +113,5 @@ def test_nothing_is_said_of_queries_without_groups():
 
 
 def test_it_stands_in_the_report_beside_the_findings():
-    found = audit(Audited(grouped(lambda row: f"chapter {row // 6}")))
-    assert found.sentences[-1] == found.groups[0]
+    of_chapters = audit(Audited(grouped(lambda row: f"chapter {row // 6}")))
+    assert of_chapters.sentences[-1] == of_chapters.groups[0]

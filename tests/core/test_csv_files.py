@@ -32,15 +32,12 @@ def test_what_is_written_is_read_back(tmp_path_factory, rows):
     assert read_per_query(path).to_dict("list") == written.to_dict("list")
 
 
-@pytest.mark.parametrize("text", FORMULAS)
-def test_a_text_is_no_formula(text):
-    assert as_text(text) == f"'{text}"
-    assert as_it_was(as_text(text)) == text
-
-
-@pytest.mark.parametrize("text", ["", "'", "'a", "a=b", "5-1", "https://x.org/?a=b"])
-def test_other_texts_stay_as_they_are(text):
-    assert as_text(text) == as_it_was(text) == text
+def test_a_text_is_no_formula_and_others_stay_as_they_are():
+    for text in FORMULAS:
+        assert as_text(text) == f"'{text}"
+        assert as_it_was(as_text(text)) == text
+    for text in ("", "'", "'a", "a=b", "5-1", "https://x.org/?a=b"):
+        assert as_text(text) == as_it_was(text) == text
 
 
 def test_numbers_and_their_heads_stay_numbers_and_names(tmp_path):
@@ -58,27 +55,27 @@ def test_a_time_that_is_not_known_is_empty_and_no_other_number_may_be(tmp_path):
         read_per_query(tmp_path / "t.csv")
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", "at least one row"),
-        (HEAD, "at least one row"),
-        (HEAD + '"1","q","",0.5\n', "each with 6 cells"),
-        (HEAD + '"1","q","",0.5,"a","b","c"\n', "each with 6 cells"),
-        (HEAD + '"1","q","",x,"a","b"\n', "expected texts between quotes"),
-        (HEAD + '1,"q","",0.5,"a","b"\n', "column query_id: found a number, expected text"),
-        (HEAD + '"1","q","",0.5,"a","b"\n"2","q","","x","a","b"\n', "column f1: found 'x', expected a number"),
-        (HEAD + '"1","q","",nan,"a","b"\n', "column f1: found 'nan', expected a number"),
-        (HEAD + '"1","q","",inf,"a","b"\n', "column f1: found 'inf', expected a number"),
-        (HEAD + f'"1","q","",{"9" * 5000},"a","b"\n', "expected a number"),
-        (HEAD.replace('"f1"', '"f1","f1"') + '"1","q","",1,1,"a","b"\n', "columns that no table of queries has"),
-        (HEAD.replace("f1", "run_id") + '"1","q","",1,"a","b"\n', "columns that no table of queries has"),
-        (HEAD.replace('"f1"', ",".join(map(str, range(200)))) + "1\n", "columns that no table of queries has"),
-        (HEAD.replace("query_type", "type") + '"1","q","",1,"a","b"\n', "has no column query_type"),
-        (HEAD + '"1","q', "is not CSV"),
-    ],
-)
-def test_another_table_is_refused_with_the_reason(tmp_path, text, reason):
-    (tmp_path / "per_query.csv").write_text(text)
-    with pytest.raises(MalformedError, match=reason):
-        read_per_query(tmp_path / "per_query.csv")
+REFUSED = [
+    ("", "at least one row"),
+    (HEAD, "at least one row"),
+    (HEAD + '"1","q","",0.5\n', "each with 6 cells"),
+    (HEAD + '"1","q","",0.5,"a","b","c"\n', "each with 6 cells"),
+    (HEAD + '"1","q","",x,"a","b"\n', "expected texts between quotes"),
+    (HEAD + '1,"q","",0.5,"a","b"\n', "column query_id: found a number, expected text"),
+    (HEAD + '"1","q","",0.5,"a","b"\n"2","q","","x","a","b"\n', "column f1: found 'x', expected a number"),
+    (HEAD + '"1","q","",nan,"a","b"\n', "column f1: found 'nan', expected a number"),
+    (HEAD + '"1","q","",inf,"a","b"\n', "column f1: found 'inf', expected a number"),
+    (HEAD + f'"1","q","",{"9" * 5000},"a","b"\n', "expected a number"),
+    (HEAD.replace('"f1"', '"f1","f1"') + '"1","q","",1,1,"a","b"\n', "columns that no table of queries has"),
+    (HEAD.replace("f1", "run_id") + '"1","q","",1,"a","b"\n', "columns that no table of queries has"),
+    (HEAD.replace('"f1"', ",".join(map(str, range(200)))) + "1\n", "columns that no table of queries has"),
+    (HEAD.replace("query_type", "type") + '"1","q","",1,"a","b"\n', "has no column query_type"),
+    (HEAD + '"1","q', "is not CSV"),
+]
+
+
+def test_another_table_is_refused_with_the_reason(tmp_path):
+    for text, reason in REFUSED:
+        (tmp_path / "per_query.csv").write_text(text)
+        with pytest.raises(MalformedError, match=reason):
+            read_per_query(tmp_path / "per_query.csv")

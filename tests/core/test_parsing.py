@@ -10,14 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragsweep.core.locks import locked
-from ragsweep.core.parsing import (
-    DEEPEST_NESTING,
-    MalformedError,
-    from_json,
-    from_yaml,
-    read_lines,
-    read_text,
-)
+from ragsweep.core.parsing import DEEPEST_NESTING, MalformedError, from_json, from_yaml, read_lines, read_text
 
 PLAIN = st.recursive(
     st.none()
@@ -31,12 +24,8 @@ PLAIN = st.recursive(
 
 
 @given(PLAIN)
-def test_plain_json_is_read_as_it_was_written(value):
+def test_plain_values_are_read_as_they_were_written(value):
     assert from_json(json.dumps(value)) == value
-
-
-@given(PLAIN)
-def test_plain_yaml_is_read_as_pyyaml_reads_it(value):
     text = yaml.safe_dump(value)
     assert from_yaml(text) == yaml.safe_load(text)
 
@@ -53,93 +42,63 @@ def test_any_text_is_a_value_or_malformed_yaml(text):
         from_yaml(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("[" * 100_000, "nested more than"),
-        ("[" * (DEEPEST_NESTING + 1) + "]" * (DEEPEST_NESTING + 1), "nested more than"),
-        ('{"a":' * 900 + "1" + "}" * 900, "nested more than"),
-        ("9" * 5_000, "thousands of digits"),
-        ("NaN", "holds NaN"),
-        ('[{"a": 1, "b": 2, "a": 1}]', "an object has the field 'a' twice"),
-        ("[1,\n2,]", "line 2"),
-    ],
-)
-def test_json_beyond_the_limits_is_malformed(text, expected):
-    with pytest.raises(MalformedError, match=expected):
-        from_json(text)
-
-
-def test_json_within_the_limits_is_read():
-    assert from_json("[" * DEEPEST_NESTING + "]" * DEEPEST_NESTING) is not None
+BEYOND_JSON = [
+    ("[" * 100_000, "nested more than"),
+    ("[" * (DEEPEST_NESTING + 1) + "]" * (DEEPEST_NESTING + 1), "nested more than"),
+    ('{"a":' * 900 + "1" + "}" * 900, "nested more than"),
+    ("9" * 5_000, "thousands of digits"),
+    ("NaN", "holds NaN"),
+    ('[{"a": 1, "b": 2, "a": 1}]', "an object has the field 'a' twice"),
+    ("[1,\n2,]", "line 2"),
+]
+BEYOND_YAML = [
+    ("a: &a [1]\nb: *a", r"alias \(line 2\)"),
+    ("a: &a [*a]", "alias"),
+    ("[" * 5_000, "nested more than"),
+    ("a: " + "9" * 5_000, "cannot be converted"),
+    ("a: 2001-99-99", "cannot be converted"),
+    ("a: !!python/object/apply:os.system [id]", "not plain YAML"),
+    ("a: [1", "not plain YAML"),
+]
 
 
 @pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a: &a [1]\nb: *a", r"alias \(line 2\)"),
-        ("a: &a [*a]", "alias"),
-        ("[" * 5_000, "nested more than"),
-        ("a: " + "9" * 5_000, "cannot be converted"),
-        ("a: 2001-99-99", "cannot be converted"),
-        ("a: !!python/object/apply:os.system [id]", "not plain YAML"),
-        ("a: [1", "not plain YAML"),
-    ],
-)
-def test_yaml_beyond_the_limits_is_malformed(text, expected):
-    with pytest.raises(MalformedError, match=expected):
-        from_yaml(text)
+def test_what_is_beyond_the_limits_is_malformed():
+    assert from_json("[" * DEEPEST_NESTING + "]" * DEEPEST_NESTING) is not None
+    for parse, table in ((from_json, BEYOND_JSON), (from_yaml, BEYOND_YAML)):
+        for text, reason in table:
+            with pytest.raises(MalformedError, match=reason):
+                parse(text)
 
 
-def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path):
+def test_lines_are_read_with_their_numbers_and_a_byte_order_mark_is_no_part_of_the_text(tmp_path):
     (tmp_path / "file").write_bytes(b"\xef\xbb\xbfword")
     assert read_text(tmp_path / "file", 1) == "word"
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"), [(b"one\nna\xefve", r"not UTF-8 \(line 2\)"), (b"a" * 2_000, "larger than 0.001 MB")]
-)
-def test_a_file_that_is_no_text_or_too_large_is_malformed(tmp_path, content, expected):
-    (tmp_path / "file").write_bytes(content)
-    with pytest.raises(MalformedError, match=expected):
-        read_text(tmp_path / "file", 0.001)
-
-
-@pytest.mark.parametrize("name", ["file", "file.gz"])
-def test_lines_are_read_with_their_numbers(tmp_path, name):
     content = b"\xef\xbb\xbfone\r\n\ntwo"
-    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
-    assert list(read_lines(tmp_path / name, 1)) == [(1, "one\r\n"), (2, "\n"), (3, "two")]
+    (tmp_path / "lines").write_bytes(content)
+    (tmp_path / "lines.gz").write_bytes(gzip.compress(content))
+    for name in ("lines", "lines.gz"):
+        assert list(read_lines(tmp_path / name, 1)) == [(1, "one\r\n"), (2, "\n"), (3, "two")]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "expected"),
-    [
-        ("file", b"one\nna\xefve", r"not UTF-8 \(line 2\)"),
-        ("file", b"one\n" + b"a" * 2_000, r"larger than 0\.001 MB \(line 2\)"),
-        ("file.gz", gzip.compress(b"a" * 10**7), r"larger than 0\.001 MB \(line 1\)"),
-        ("file.gz", gzip.compress(b"one")[:-4], "cannot be unzipped to its end"),
-        ("file.gz", b"one", "cannot be unzipped to its end"),
-    ],
-    ids=range(5),
-)
-def test_lines_that_are_no_text_or_too_large_are_malformed(tmp_path, name, content, expected):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(MalformedError, match=expected):
-        list(read_lines(tmp_path / name, 0.001))
+NO_TEXT = [
+    ("file", b"one\nna\xefve", r"not UTF-8 \(line 2\)"),
+    *(("file", utf_16, r"not UTF-8 \(line 1\)") for utf_16 in (b"\xff\xfe", b"\xfe\xff\0K", "KEY=1".encode("utf-16"))),
+    ("file", b"one\n" + b"a" * 2_000, r"larger than 0\.001 MB"),
+    ("file.gz", gzip.compress(b"a" * 10**7), r"larger than 0\.001 MB \(line 1\)"),
+    ("file.gz", gzip.compress(b"one")[:-4], "cannot be unzipped to its end"),
+    ("file.gz", b"one", "cannot be unzipped to its end"),
+]
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe", b"\xfe\xff\x00K", "KEY=1".encode("utf-16")])
-def test_utf_16_is_malformed(tmp_path, content):
-    (tmp_path / "file").write_bytes(content)
-    with pytest.raises(MalformedError, match=r"not UTF-8 \(line 1\)"):
-        read_text(tmp_path / "file", 1)
-    with pytest.raises(MalformedError, match=r"not UTF-8 \(line 1\)"):
-        list(read_lines(tmp_path / "file", 1))
-
-
-def test_a_folder_is_malformed(tmp_path):
+def test_a_file_that_is_no_text_or_too_large_is_malformed(tmp_path):
+    for name, content, reason in NO_TEXT:
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(MalformedError, match=reason):
+            list(read_lines(tmp_path / name, 0.001))
+        if name == "file":
+            with pytest.raises(MalformedError, match=reason):
+                read_text(tmp_path / name, 0.001)
     with pytest.raises(MalformedError, match="not a file"):
         read_text(tmp_path, 1)
 

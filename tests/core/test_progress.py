@@ -36,8 +36,8 @@ def in_a_terminal(code):
         os.close(theirs)
         sent = b""
         try:
-            while some := os.read(ours, 1 << 16):
-                sent += some
+            while part := os.read(ours, 1 << 16):
+                sent += part
         except OSError:  # the terminal is closed by the end of the process
             pass
         os.close(ours)
@@ -48,7 +48,7 @@ def in_a_terminal(code):
 @pytest.mark.usefixtures("processes")
 def test_work_is_one_bar_in_a_terminal_that_goes_away():
     sent = in_a_terminal(COUNT)
-    done = [int(each) for each in re.findall(r"encoding 300 passages: .*?\| (\d+)/300 ", sent)]
+    done = [int(count) for count in re.findall(r"encoding 300 passages: .*?\| (\d+)/300 ", sent)]
     assert done[0] == 0
     assert done == sorted(done)
     assert len(set(done)) > 3
@@ -74,13 +74,9 @@ def test_nothing_is_shown_elsewhere_and_an_error_ends_the_work(capsys):
 @pytest.mark.usefixtures("processes")
 def test_a_first_run_shows_that_mlflow_is_loaded_and_its_store_created(tmp_path, dataset):
     arguments = [*dataset, "retriever=sparse", f"tracking.uri=sqlite:///{tmp_path}/mlflow.db"]
-    arguments += [
-        f"tracking.artifacts={tmp_path}/artifacts",
-        f"store.path={tmp_path}/store",
-        f"hydra.run.dir={tmp_path}/run",
-    ]
-    sent = in_a_terminal(
-        f"import sys; sys.argv = {['run.py', *arguments]!r}; from ragsweep.app.main import main; main('run')"
-    )
+    folders = {"tracking.artifacts": "artifacts", "store.path": "store", "hydra.run.dir": "run"}
+    arguments += [f"{setting}={tmp_path}/{folder}" for setting, folder in folders.items()]
+    argv = f"import sys; sys.argv = {['run.py', *arguments]!r}"
+    sent = in_a_terminal(f"{argv}; from ragsweep.app.main import main; main('run')")
     assert "\rloading MLflow ..." in sent
     assert "\rcreating the tracking store ..." in sent

@@ -2,7 +2,6 @@
 
 import shlex
 
-import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -21,13 +20,12 @@ def read(argument):
     """The value that a configuration gets from what is typed."""
     [override] = shlex.split(argument)
     parsed = OverridesParser.create().parse_override(override)
-    return OmegaConf.to_container(OmegaConf.create({"it": parsed.value()}), resolve=True)["it"]
+    return OmegaConf.to_container(OmegaConf.create({"typed": parsed.value()}), resolve=True)["typed"]
 
 
-@pytest.mark.parametrize("text", ODD)
-def test_an_odd_name_is_read_as_it_was(text):
-    assert read(typed("dataset.name", text)) == text
-    assert read(typed("dataset.skip", [text, "a.pdf"])) == [text, "a.pdf"]
+def test_an_odd_name_is_read_as_it_was():
+    assert [text for text in ODD if read(typed("dataset.name", text)) != text] == []
+    assert [text for text in ODD if read(typed("dataset.skip", [text, "a.pdf"])) != [text, "a.pdf"]] == []
 
 
 CHARACTERS = st.characters(codec="utf-8", exclude_categories=("Cc",)) | st.sampled_from("'\"\\${}[],: =")

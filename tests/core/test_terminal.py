@@ -1,4 +1,4 @@
-"""What reaches a terminal."""
+"""What reaches a terminal, and the signals that come from one."""
 
 import subprocess
 import sys
@@ -25,16 +25,17 @@ def test_a_printable_text_stays_as_it_is():
     assert printable("naïve 中文 עברית\n 😀 [1]") == "naïve 中文 עברית\n 😀 [1]"
 
 
+def run(code):
+    """Run code in a process of its own: what it prints, and that it ended well."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
 @pytest.mark.usefixtures("processes")
-@pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_whatever_is_printed_is_printable(stream):
-    told = subprocess.run(
-        [sys.executable, "-c", f"{GUARDED}print({HOSTILE!r}, 'a', file=sys.{stream})"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert getattr(told, stream) == "[2J]0;owned31mevil   a\n"
+def test_whatever_is_printed_is_printable():
+    printed = run(f"{GUARDED}print({HOSTILE!r}, 'a'); print({HOSTILE!r}, 'a', file=sys.stderr)")
+    assert printed == ("[2J]0;owned31mevil   a\n", "[2J]0;owned31mevil   a\n")
 
 
 @pytest.mark.usefixtures("processes")
@@ -48,41 +49,93 @@ def test_a_reader_may_go_away():
 
 
 @pytest.mark.usefixtures("processes")
-@pytest.mark.parametrize(
-    ("filename", "expected"),
-    [
-        ("terminal.__file__", "ragsweep: the disk is full\n"),
-        ("'theirs.py'", "theirs.py:7: UserWarning: "),
-    ],
-    ids=["ours", "theirs"],
-)
-def test_a_warning_of_ours_is_a_line_without_a_place_in_the_code(filename, expected):
-    warn = f"import warnings; warnings.warn_explicit('the disk is full', UserWarning, {filename}, 7)"
-    code = f"{GUARDED}from ragsweep.core import terminal; {warn}"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stderr.startswith(expected)
-    assert told.stderr.count("\n") == 1
+def test_a_warning_of_ours_is_a_line_without_a_place_in_the_code():
+    warn = "warnings.warn_explicit('the disk is full', UserWarning, {}, 7)".format
+    code = f"{GUARDED}import warnings; from ragsweep.core import terminal; "
+    _, printed = run(f"{code}{warn('terminal.__file__')}; {warn(repr('theirs.py'))}")
+    ours, theirs = printed.splitlines()
+    assert ours == "ragsweep: the disk is full"
+    assert theirs.startswith("theirs.py:7: UserWarning: ")
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0, "0 s"), (19.4, "19 s"), (59.6, "1 min 0 s"), (185, "3 min 5 s"), (3600, "1 h 0 min"), (7869, "2 h 11 min")],
-)
-def test_a_duration_reads_as_one_would_say_it(seconds, text):
-    assert duration(seconds) == text
+def test_a_duration_reads_as_one_would_say_it():
+    texts = {0: "0 s", 19.4: "19 s", 59.6: "1 min 0 s", 185: "3 min 5 s", 3600: "1 h 0 min", 7869: "2 h 11 min"}
+    assert {seconds: duration(seconds) for seconds in texts} == texts
 
 
 OF_HAYSTACK = "The following component failed to run:\nComponent name: 'm'\nError: no parent document\n"
+FIRST_LINES = {
+    "the index is gone\nsee the log": "the index is gone",
+    OF_HAYSTACK: "The following component failed to run: Component name: 'm' Error: no parent document",
+    "\n": "ValueError",
+    "a\x1b[31m\n": "a[31m",
+}
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("the index is gone\nsee the log", "the index is gone"),
-        (OF_HAYSTACK, "The following component failed to run: Component name: 'm' Error: no parent document"),
-        ("\n", "ValueError"),
-        ("a\x1b[31m\n", "a[31m"),
-    ],
-)
-def test_lines_that_the_first_one_announces_belong_to_it(text, line):
-    assert first_line(ValueError(text)) == line
+def test_lines_that_the_first_one_announces_belong_to_it():
+    assert {text: first_line(ValueError(text)) for text in FIRST_LINES} == FIRST_LINES
+
+
+BEGIN = """
+import os, signal, sys
+from ragsweep.core import terminal
+terminal.answer_signals()
+def press(): signal.raise_signal(signal.SIGINT)
+"""
+
+IN_A_HANDLER = """
+try:
+    try:
+        try:
+            press()
+        except BaseException as error:
+            press()
+            raise ImportError("half imported") from error
+    except ImportError:
+        press()
+        terminal.end_if_signalled()
+except KeyboardInterrupt:
+    print("whole")
+"""
+SWALLOWED = """
+try:
+    press()
+except KeyboardInterrupt:
+    pass
+try:
+    press()
+except KeyboardInterrupt:
+    print("whole")
+"""
+IN_A_FINALISER = """
+class Held:
+    def __del__(self): press()
+Held()
+try:
+    terminal.end_if_signalled()
+except KeyboardInterrupt:
+    print("whole")
+"""
+CLOSING_FOR_LONG = """
+terminal.SECONDS_TO_UNWIND = 0
+try:
+    try:
+        press()
+    except KeyboardInterrupt:
+        press()
+except KeyboardInterrupt:
+    print("whole")
+"""
+
+
+@pytest.mark.usefixtures("processes")
+@pytest.mark.parametrize("rest", [IN_A_HANDLER, SWALLOWED, IN_A_FINALISER, CLOSING_FOR_LONG])
+def test_ctrl_c_is_raised_once_and_is_not_lost(rest):
+    """Each in a process of its own, since signals are remembered until its end."""
+    assert run(BEGIN + rest) == ("whole\n", "")
+
+
+@pytest.mark.usefixtures("processes")
+def test_a_process_that_ignores_ctrl_c_still_does():
+    ignoring = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+    assert run(f"{ignoring}{BEGIN}press(); print('goes on')") == ("goes on\n", "")

@@ -24,10 +24,6 @@ from ragsweep.core.timing import (
 )
 
 
-def time_three() -> dict[str, np.ndarray]:
-    return {"ms": timed(lambda row: None, 3)}
-
-
 def test_nothing_is_called_where_nothing_is_timed():
     calls = []
     with without_timing():
@@ -69,14 +65,14 @@ def test_a_busy_processor_is_noticed_where_the_rounds_take_the_same():
         while not ended.is_set():
             sum(range(1000))
 
-    others = [threading.Thread(target=compute) for _ in range(3)]
-    for thread in others:
+    threads = [threading.Thread(target=compute) for _ in range(3)]
+    for thread in threads:
         thread.start()
     timing._slowed.cache_clear()
     with noting() as noted:
         timed(lambda row: time.sleep(0.001), 1)
     ended.set()
-    for thread in others:
+    for thread in threads:
         thread.join()
     assert noted[0].idle_ms < noted[0].ms / 1.5
 
@@ -94,7 +90,7 @@ def test_what_was_computed_is_not_load():
 
 def test_what_was_stored_tells_the_same_as_what_was_measured():
     with noting() as measured:
-        stored = with_note(time_three)
+        stored = with_note(lambda: {"ms": timed(lambda row: None, 3)})
         assert without_note(stored).keys() == {"ms"}
     with noting() as read:
         without_note(stored)

@@ -27,10 +27,10 @@ def build_manual(drawing):
 def relevant(manual):
     """Indices of the pages that answer each question."""
     pages = {page.unit: page.page for page in manual.documents[0].pages}
-    found = {query.query_id: [] for query in manual.queries}
+    pages_of = {query.query_id: [] for query in manual.queries}
     for judgment in manual.judgments:
-        found[judgment.query_id].append(pages[judgment.unit])
-    return found
+        pages_of[judgment.query_id].append(pages[judgment.unit])
+    return pages_of
 
 
 def content_words(text):

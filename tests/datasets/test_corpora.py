@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import zipfile
 from typing import ClassVar
 
 import docx
@@ -12,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small import write_pdf
 
-from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import NoCorpus, PdfDocuments, TableCorpus, TextCorpus
 from ragsweep.testing import ComponentContract, CorpusContract
 
@@ -37,22 +36,10 @@ def table(path, rows):
     return str(path)
 
 
-TABLES = [
-    "docs.csv",
-    "docs.csv.gz",
-    "docs.tsv",
-    "docs.tsv.gz",
-    "docs.json",
-    "docs.jsonl",
-    "docs.jsonl.gz",
-    "docs.parquet",
-]
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_a_table_is_read_in_each_format(tmp_path, name):
-    corpus = TableCorpus(table(tmp_path / name, ROWS))
-    assert texts(corpus) == {"a": "Iron tablets", "b": "Birth plan"}
+def test_a_table_is_read_in_each_format(tmp_path):
+    for kind in ("csv", "csv.gz", "tsv", "tsv.gz", "json", "jsonl", "jsonl.gz", "parquet"):
+        corpus = TableCorpus(table(tmp_path / f"docs.{kind}", ROWS))
+        assert texts(corpus) == {"a": "Iron tablets", "b": "Birth plan"}, kind
 
 
 @pytest.mark.parametrize(("name", "is_part"), [("a-00000-of-00003.jsonl", True), ("a-00000-of-00001.jsonl", False)])
@@ -77,11 +64,11 @@ def test_each_row_may_be_a_page(tmp_path):
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).map(str.strip), min_size=1))
-def test_every_text_survives_each_format(tmp_path_factory, found):
-    rows = [{"id": f"d{number}", "text": text} for number, text in enumerate(found)]
+def test_every_text_survives_each_format(tmp_path_factory, written):
+    rows = [{"id": f"d{number}", "text": text} for number, text in enumerate(written)]
     for name in ("docs.csv", "docs.parquet", "docs.jsonl"):
         corpus = TableCorpus(table(tmp_path_factory.mktemp("any") / name, rows))
-        assert list(texts(corpus).values()) == [text.strip() for text in found]
+        assert list(texts(corpus).values()) == [text.strip() for text in written]
 
 
 def test_text_is_taken_as_it_is(tmp_path):
@@ -101,25 +88,19 @@ def test_a_web_page_becomes_markdown_without_scripts_and_links(tmp_path):
     assert texts(TextCorpus(str(tmp_path / "iron.html"))) == {"iron.html": "## Iron\n\nWith lemon\xa0water."}
 
 
-@pytest.mark.parametrize(
-    ("page", "expected"),
-    [
-        ("<?xml version='1.0' encoding='utf-8'?><!DOCTYPE html><html><body><p>Iron</p></body></html>", "Iron"),
-        ("<p>set max_dose to 2*3</p>", "set max_dose to 2*3"),
-        ("<p><ruby>鉄<rp>(</rp><rt>てつ</rt><rp>)</rp>分<rt>ぶん</rt></ruby></p>", "鉄分"),
-    ],
-)
-def test_the_words_of_a_web_page_stay_whole(tmp_path, page, expected):
-    (tmp_path / "page.xhtml").write_text(page)
-    assert texts(TextCorpus(str(tmp_path))) == {"page.xhtml": expected}
-
-
-@pytest.mark.parametrize("columns", ["2", "100%", "\u00b2", "-3", "1000000000"])
-def test_a_merged_cell_is_one_cell(tmp_path, columns):
-    page = f"<table><tr><td colspan='{columns}' rowspan=2>a</td><td>b</td></tr><tr><td>c</td></tr></table>"
-    (tmp_path / "iron.html").write_text(page)
-    [text] = texts(TextCorpus(str(tmp_path / "iron.html"))).values()
-    assert "".join(text.split()).replace("-", "").replace("|", "") == "abc"
+def test_the_words_of_a_web_page_stay_whole_and_a_merged_cell_is_one(tmp_path):
+    pages = {
+        "<?xml version='1.0' encoding='utf-8'?><!DOCTYPE html><html><body><p>Iron</p></body></html>": "Iron",
+        "<p>set max_dose to 2*3</p>": "set max_dose to 2*3",
+        "<p><ruby>鉄<rp>(</rp><rt>てつ</rt><rp>)</rp>分<rt>ぶん</rt></ruby></p>": "鉄分",
+    }
+    for columns in ("2", "100%", "\u00b2", "-3", "1000000000"):
+        cells = f"<tr><td colspan='{columns}' rowspan=2>a</td><td>b</td></tr><tr><td>c</td></tr>"
+        pages[f"<table>{cells}</table>"] = "abc"
+    for page, expected in pages.items():
+        (tmp_path / "page.xhtml").write_text(page)
+        [text] = texts(TextCorpus(str(tmp_path))).values()
+        assert text == expected or "".join(text.split()).replace("-", "").replace("|", "") == expected, page
 
 
 @pytest.mark.usefixtures("long_work")
@@ -145,14 +126,6 @@ def test_files_of_other_kinds_are_counted_and_left_out(tmp_path, capsys):
         (tmp_path / name).write_bytes(b"\0\5\x16\7\xff")
     assert list(texts(TextCorpus(str(tmp_path)))) == ["iron.txt"]
     assert "files of other kinds, left out: 1 (image.png" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("long_work")
-def test_a_bomb_in_a_word_document_is_refused(tmp_path):
-    with zipfile.ZipFile(tmp_path / "bomb.docx", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("word/document.xml", b"0" * 101_000_000)
-    with pytest.raises(DatasetError, match=r"bomb\.docx: larger than 100 MB when unzipped"):
-        TextCorpus(str(tmp_path / "bomb.docx")).read()
 
 
 class TestTable(CorpusContract):
@@ -224,22 +197,23 @@ WORD_PARTS = [  # what stands in a paragraph, and its text
 
 
 @pytest.mark.extra("documents")
-@pytest.mark.parametrize(("inside", "text"), WORD_PARTS, ids=range(len(WORD_PARTS)))
-def test_the_text_of_a_word_document_is_read_once_whatever_is_around_it(tmp_path, inside, text):
+def test_the_text_of_a_word_document_is_read_once_whatever_is_around_it(tmp_path):
     from docx.oxml import parse_xml
 
     document = docx.Document()
-    document.add_paragraph("Before ")._p.append(parse_xml(f"<w:p {SPACES}>{inside}</w:p>")[0])
+    for inside, _ in WORD_PARTS:
+        document.add_paragraph("Before ")._p.append(parse_xml(f"<w:p {SPACES}>{inside}</w:p>")[0])
     document.save(tmp_path / "a.docx")
-    [found] = TextCorpus(str(tmp_path / "a.docx")).read()
-    assert found.text.replace("\\", "").split() == ["Before", *text.split()]
+    [read] = texts(TextCorpus(str(tmp_path / "a.docx"))).values()
+    lines = [" ".join(part.split()) for part in read.replace("\\", "").split("Before")[1:]]
+    assert lines == [text for _, text in WORD_PARTS]
 
 
 def test_further_endings_are_read_as_plain_text(tmp_path):
     for name in ("a.py", "b.md", "c.png"):
         (tmp_path / name).write_text("x = 1")
-    assert [each.source for each in TextCorpus(str(tmp_path)).read()] == ["b.md"]
-    assert [each.source for each in TextCorpus(str(tmp_path), plain=[".PY"]).read()] == ["a.py", "b.md"]
+    assert [*texts(TextCorpus(str(tmp_path)))] == ["b.md"]
+    assert [*texts(TextCorpus(str(tmp_path), plain=[".PY"]))] == ["a.py", "b.md"]
     with pytest.raises(ConfigError, match=r"corpus\.plain: found .*, expected a list of endings"):
         TextCorpus(str(tmp_path), plain=["py"])
 

@@ -1,4 +1,4 @@
-"""Queries and judgments in the formats that people have."""
+"""Questions of a table, references as spans or texts, generated questions, and datasets of the catalogue."""
 
 import gzip
 import json
@@ -9,9 +9,8 @@ import pytest
 from application import PROJECT
 from hypothesis import given
 from hypothesis import strategies as st
-from read_strictly import read_strictly, span_questions
+from read_strictly import all_misses, expect_refusal, read_strictly, refusal, span_questions
 
-from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import (
     BeirQuestions,
     Collection,
@@ -21,13 +20,14 @@ from ragsweep.datasets import (
     Judgment,
     OwnDataset,
     PageChunker,
-    PdfDocuments,
+    Query,
     RecursiveChunker,
     Reference,
     TableQuestions,
     TextCorpus,
     beir_dataset,
 )
+from ragsweep.datasets.formats.generated_questions import caution_of_generated
 from ragsweep.datasets.readers.qrels_files import read_qrels
 from ragsweep.testing import DatasetContract, QuestionsContract
 
@@ -42,40 +42,39 @@ def written(tmp_path, rows, name="questions.json", **settings):
         pd.DataFrame(rows).to_parquet(path)
     elif name.endswith(".csv"):
         pd.DataFrame(rows).to_csv(path, index=False)
+    elif name.endswith(".jsonl"):
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     else:
         path.write_text(json.dumps(rows))
     return TableQuestions(str(path), **settings)
 
 
-def judged(questions, documents=DOCUMENTS):
-    return [(judgment.unit, judgment.grade) for judgment in read_strictly(questions, documents).judgments]
+def asked_in(tmp_path, *rows, **settings):
+    return read_strictly(written(tmp_path, [*rows], **settings), DOCUMENTS)
 
 
-def test_further_fields_are_kept_as_texts(tmp_path):
+ROW = {"query": "q", "relevant_docs": ["7"]}
+
+
+def test_further_fields_are_kept_as_texts_and_any_can_be_the_type(tmp_path):
     further = {"author": "Zoë", "year": 1990, "tags": ["a"], "none": None, "metadata": {}}
-    rows = [{"query": "q", "relevant_docs": ["7"], **further}]
-    [query] = read_strictly(written(tmp_path, rows), DOCUMENTS).queries
+    [query] = asked_in(tmp_path, ROW | further).queries
     assert query.fields == (("author", "Zoë"), ("year", "1990"), ("tags", '["a"]'))
-
-
-def test_any_field_can_be_the_type(tmp_path):
-    rows = [{"query": "q", "relevant_docs": ["7"], "author": "Zoë"}, {"query": "r", "relevant_docs": ["7"]}]
-    asked = read_strictly(written(tmp_path, rows, type="author"), DOCUMENTS)
+    asked = asked_in(tmp_path, ROW | {"author": "Zoë"}, ROW | {"query": "r"}, type="author")
     assert [query.query_type for query in asked.queries] == ["Zoë", None]
     assert asked.queries[0].fields == ()
 
 
 def test_ids_are_taken_from_a_column_and_differ(tmp_path):
-    rows = [{"query": "q", "relevant_docs": ["7"], "key": 3}]
-    assert read_strictly(written(tmp_path, rows, id="key"), DOCUMENTS).queries[0].query_id == "3"
-    with pytest.raises(DatasetError, match=r"the id '3' is that of .*entry 1"):
-        read_strictly(written(tmp_path, [*rows, {**rows[0], "query": "r"}], id="key"), DOCUMENTS)
+    row = ROW | {"key": 3}
+    assert asked_in(tmp_path, row, id="key").queries[0].query_id == "3"
+    expect_refusal(lambda: asked_in(tmp_path, row, row | {"query": "r"}, id="key"), "the id '3' is that of ", "entry 1")
 
 
-def references(*spans, question="q", corpus="n", extra=""):
-    content = DOCUMENTS[1].text
-    found = [{"content": content[a:b] + extra, "start_index": a, "end_index": b} for a, b in spans]
-    return {"question": question, "references": json.dumps(found), "corpus_id": corpus}
+def references(*places, question="q", corpus="n", extra=""):
+    text = DOCUMENTS[1].text
+    spans = [{"content": text[start:end] + extra, "start_index": start, "end_index": end} for start, end in places]
+    return {"question": question, "references": json.dumps(spans), "corpus_id": corpus}
 
 
 def spans(tmp_path, *rows):
@@ -84,22 +83,15 @@ def spans(tmp_path, *rows):
 
 
 def test_references_are_spans_of_the_document_with_or_without_its_ending(tmp_path):
-    asked = read_strictly(
-        spans(tmp_path, references((7, 13), (0, 6)), references((0, 6), question="r", corpus="n.txt")), DOCUMENTS
-    )
-    assert asked.references == (
-        Reference("1", "n.txt", 0, 6),
-        Reference("1", "n.txt", 7, 13),
-        Reference("2", "n.txt", 0, 6),
-    )
+    rows = references((7, 13), (0, 6)), references((0, 6), question="r", corpus="n.txt")
+    asked = read_strictly(spans(tmp_path, *rows), DOCUMENTS)
+    expected = [("1", "n.txt", 0, 6), ("1", "n.txt", 7, 13), ("2", "n.txt", 0, 6)]
+    assert asked.references == tuple(Reference(*fields) for fields in expected)
     assert asked.unit == "passage"
-
-
-@pytest.mark.parametrize("name", [".", "..", "a/."])
-def test_a_document_may_have_the_id_of_a_folder(tmp_path, name):
-    documents = (Document.from_pages(name, [("1", name, DOCUMENTS[1].text)]),)
-    asked = read_strictly(spans(tmp_path, references((0, 6), corpus=name)), documents)
-    assert asked.references == (Reference("1", name, 0, 6),)
+    for name in (".", "..", "a/."):  # as the name of a folder
+        documents = (Document.from_pages(name, [("1", name, DOCUMENTS[1].text)]),)
+        asked = read_strictly(spans(tmp_path, references((0, 6), corpus=name)), documents)
+        assert asked.references == (Reference("1", name, 0, 6),)
 
 
 @pytest.mark.parametrize(
@@ -114,8 +106,8 @@ def test_a_document_may_have_the_id_of_a_folder(tmp_path, name):
     ids=["once", "offsets", "plain text", "twice", "never"],
 )
 def test_a_reference_gets_the_offsets_of_its_only_place_or_keeps_its_text(tmp_path, reference, expected):
-    for written in (json.dumps([reference]), str([reference])):  # as JSON, or as Python prints it
-        row = {"question": "q", "corpus_id": "n", "references": written}
+    for text in (json.dumps([reference]), str([reference])):  # as JSON, or as Python prints it
+        row = {"question": "q", "corpus_id": "n", "references": text}
         assert read_strictly(spans(tmp_path, row), DOCUMENTS).references == (expected,)
 
 
@@ -133,28 +125,25 @@ def test_a_question_that_the_documents_do_not_answer_has_no_references(tmp_path)
 def test_a_question_of_a_table_can_be_one_that_the_documents_do_not_answer(tmp_path, name, no, nothing):
     rows = [{"query": "How tall?", "relevant_docs": "m#1", "answerable": ""}, {"query": "How old?", "answerable": no}]
     rows[1] |= nothing
-    asked = read_strictly(written(tmp_path, rows, name), DOCUMENTS)
+    asked = asked_in(tmp_path, *rows, name=name)
     assert [(query.text, query.answerable) for query in asked.queries] == [("How tall?", True), ("How old?", False)]
-    assert [tuple(each) for each in asked.judgments] == [("1", "m#1", 1)]
+    assert asked.judgments == (Judgment("1", "m#1", 1),)
     rows[1]["relevant_docs"] = "m#1"
-    with pytest.raises(DatasetError, match="answerable is false, but there is something relevant"):
-        read_strictly(written(tmp_path, rows, name), DOCUMENTS)
+    expect_refusal(lambda: asked_in(tmp_path, *rows, name=name), "answerable is false, but there is something relevant")
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (references(), r"'references' is an empty list; expected a list of .*, or answerable: false"),
-        (
-            {**references((0, 6)), "answerable": False},
-            r"'references' is \[.*; expected an empty list, as answerable is false",
-        ),
-        ({**references((0, 6)), "answerable": "maybe"}, r"'answerable' is \"maybe\"; expected true or false"),
-    ],
-)
-def test_references_and_answerable_must_agree(tmp_path, row, message):
-    with pytest.raises(DatasetError, match=message):
-        read_strictly(spans(tmp_path, row), DOCUMENTS)
+DISAGREEING = [
+    (references(), "'references' is an empty list"),
+    (references((0, 6)) | {"answerable": False}, "expected an empty list, as answerable is false"),
+    (references((0, 6)) | {"answerable": "maybe"}, "'answerable' is \"maybe\""),
+]
+
+
+def test_references_and_answerable_must_agree(tmp_path):
+    lines = [
+        (refusal(lambda row=row: read_strictly(spans(tmp_path, row), DOCUMENTS)), fact) for row, fact in DISAGREEING
+    ]
+    assert all_misses(lines) == []
 
 
 def test_further_columns_of_spans_are_kept_and_the_type_is_that_of_the_query(tmp_path):
@@ -165,6 +154,85 @@ def test_further_columns_of_spans_are_kept_and_the_type_is_that_of_the_query(tmp
     assert query.query_type == "n"  # the document
 
 
+# References without a document
+
+ANAEMIA = "Iron tablets treat anaemia. Take one a day, with food.\nTea keeps iron from being absorbed."
+FEVER = "A fever above 38 °C needs a\nvisit. Drink enough. Take one a day."
+TWO = (
+    Document.from_pages("anaemia.txt", [("1", "anaemia.txt#1", ANAEMIA)]),
+    Document.from_pages("fever.txt", [("1", "fever.txt#1", FEVER)]),
+)
+ONE_TEXT = {"question": "What treats anaemia?", "references": ["Iron tablets treat anaemia."], "reference": "Iron."}
+TWO_TEXTS = {
+    "question": "What goes with iron, and what with fever?",
+    "references": ["Tea keeps iron from being absorbed.", "Drink enough."],
+    "reference": "No tea, and much to drink.",
+}
+
+
+def texts_of(asked):
+    """The query, the document and the text of each reference."""
+    texts = {document.source: document.text for document in TWO}
+    return {(query_id, source, texts[source][start:end]) for query_id, source, start, end, _ in asked.references}
+
+
+@pytest.mark.parametrize("name", ["testset.csv", "testset.jsonl", "testset.parquet"])
+def test_texts_are_looked_for_in_all_documents(tmp_path, name):
+    questions = written(tmp_path, [ONE_TEXT, TWO_TEXTS], name, query="question", document=None, relevant=None)
+    asked = read_strictly(questions, TWO)
+    assert texts_of(asked) == {
+        ("1", "anaemia.txt", "Iron tablets treat anaemia."),
+        ("2", "anaemia.txt", "Tea keeps iron from being absorbed."),
+        ("2", "fever.txt", "Drink enough."),
+    }
+    assert [query.text for query in asked.queries] == [ONE_TEXT["question"], TWO_TEXTS["question"]]
+    assert [query.query_type for query in asked.queries] == ["anaemia.txt", None]  # the second is about both
+    assert dict(asked.queries[0].fields)["reference"] == "Iron."
+
+
+UNCLEAR = [
+    ("Take one a day", "is in 2 documents ('anaemia.txt', 'fever.txt'); questions.document=COLUMN"),
+    ("A fever above 38 °C needs a visit.", "is in no document as it is written; questions.document=COLUMN"),
+    ("", "found the reference "),
+    (" \n", "found the reference "),
+    ({"content": "Iron", "start_index": 0, "end_index": 4}, "names no document"),
+]
+
+
+def test_a_reference_without_a_document_is_in_one_alone(tmp_path):
+    lines = []
+    for reference, fact in UNCLEAR:
+        (tmp_path / "t.json").write_text(json.dumps([{"question": "What?", "references": [reference]}]))
+        questions = span_questions(str(tmp_path / "t.json"), document=None)
+        lines.append((refusal(lambda questions=questions: read_strictly(questions, TWO)), fact))
+    assert all_misses(lines) == []
+
+
+def test_only_a_row_whose_text_several_documents_have_needs_its_document(tmp_path):
+    pairs = [("fever", "Take one a day"), ("", "Iron tablets treat anaemia.")]
+    rows = [{"question": text, "corpus_id": name, "references": [text]} for name, text in pairs]
+    (tmp_path / "t.json").write_text(json.dumps(rows))
+    asked = read_strictly(span_questions(str(tmp_path / "t.json")), TWO)
+    assert {(query_id, source) for query_id, source, _ in texts_of(asked)} == {("1", "fever.txt"), ("2", "anaemia.txt")}
+
+
+# Generated questions
+
+
+def generated(easy, of=10):
+    return [Query(str(row), "?", fields=tuple({"easy": str(row < easy), "copied": "0.5"}.items())) for row in range(of)]
+
+
+def test_generated_questions_are_recognised_by_their_columns_and_counted():
+    assert not caution_of_generated([Query("1", "?"), Query("2", "?", fields=(("copied", "0.5"),))])
+    assert caution_of_generated([*generated(0, of=2), Query("3", "?")]).startswith("2 of 3 questions")
+    for easy, is_named in ((8, False), (9, True)):  # nearly all are easy for BM25
+        assert (f" {easy}0% of them first" in caution_of_generated(generated(easy))) is is_named
+
+
+# Data of others
+
+
 @pytest.mark.real_data
 def test_chromas_references_are_what_its_corpora_contain(real_data):
     folder = real_data / "chunking_evaluation"
@@ -173,25 +241,24 @@ def test_chromas_references_are_what_its_corpora_contain(real_data):
     )
     collection = dataset.load()
     table = pd.read_csv(folder / "questions_df.csv")
-    found = {}
+    texts = {document.source: document.text for document in collection.documents}
+    quoted = {}
     for query_id, source, start, end, _ in collection.references:
-        text = next(document.text for document in collection.documents if document.source == source)
-        found.setdefault(query_id, set()).add(text[start:end])
+        quoted.setdefault(query_id, set()).add(texts[source][start:end])
     assert len(collection.queries) == len(table) == 220
-    for row, each in enumerate(table.references, start=1):
-        assert found[str(row)] == {reference["content"] for reference in json.loads(each)}
-    whole = Dataset.from_collection(collection, PageChunker())
-    assert len(whole.passages) == 2
-    assert whole.coverage().share == 1
+    for row, expected in enumerate(table.references, start=1):
+        assert quoted[str(row)] == {reference["content"] for reference in json.loads(expected)}
+    undivided = Dataset.from_collection(collection, PageChunker())
+    assert len(undivided.passages) == 2
+    assert undivided.coverage().share == 1
     small = Dataset.from_collection(collection, RecursiveChunker(200, 0))
     assert {query for query, *_ in collection.references} == {small.queries[row].query_id for row in small.qrels.query}
 
 
 @pytest.mark.real_data
 def test_the_questions_of_financebench_have_their_answers_as_a_field(real_data):
-    folder = real_data / "financebench"
-    documents = PdfDocuments(str(folder / "documents")).read()
-    asked = read_strictly(TableQuestions(str(folder / "test_queries.json")), documents)
+    path = real_data / "financebench" / "test_queries.json"
+    asked = read_strictly(TableQuestions(str(path), unit="document"), ())  # its pages are read by tests of the audit
     assert len(asked.queries) == 28
     assert all([name for name, _ in query.fields] == ["answer"] for query in asked.queries)
 
@@ -218,10 +285,10 @@ def test_the_recipe_makes_a_folder_of_beir_from_files_of_trec(tmp_path, monkeypa
     page = (PROJECT / "docs/recipes.md").read_text(encoding="utf-8")
     [recipe] = [text for text in page.split("```")[1::2] if "TrecDocs" in text]
     exec(compile(recipe.removeprefix("python\n"), "recipe", "exec"), {})
-    found = beir_dataset("mine", "mine").load()
-    assert [(each.source, each.text) for each in found.documents] == [("AP-1", "Tea & iron"), ("AP-2", "A plan.")]
-    assert [(each.query_id, each.text) for each in found.queries] == [("1", "Iron & tea")]
-    assert found.judgments == (Judgment("1", "AP-1", 2), Judgment("1", "AP-2", 0))
+    mine = beir_dataset("mine", "mine").load()
+    assert {document.source: document.text for document in mine.documents} == {"AP-1": "Tea & iron", "AP-2": "A plan."}
+    assert [(query.query_id, query.text) for query in mine.queries] == [("1", "Iron & tea")]
+    assert mine.judgments == (Judgment("1", "AP-1", 2), Judgment("1", "AP-2", 0))
 
 
 @pytest.fixture
@@ -242,10 +309,8 @@ def registered(tmp_path):
 @pytest.mark.extra("ir_datasets")
 def test_a_dataset_of_the_catalogue_is_read(registered):
     collection = IrDatasetsDataset("small", registered).load()
-    assert [(document.source, document.text) for document in collection.documents] == [
-        ("d1", "Iron tablets."),
-        ("d2", "Birth plan."),
-    ]
+    texts = {document.source: document.text for document in collection.documents}
+    assert texts == {"d1": "Iron tablets.", "d2": "Birth plan."}
     assert [(query.query_id, query.text) for query in collection.queries] == [("q1", "What of iron?")]
     assert collection.judgments == (Judgment("q1", "d1", 2), Judgment("q1", "d2", 0))
 

@@ -1,70 +1,458 @@
-"""Invalid datasets are refused with one line and exit status 2, and nothing is recorded."""
+"""Malformed files of every format: one line with the file, the place, and what was found."""
 
+import datetime
+import decimal
+import gzip
+import io
+import json
+import os
+import zipfile
+
+import docx
+import pandas as pd
+import pyarrow
 import pytest
 from application import assert_refused
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyarrow.parquet import write_table
+from read_strictly import all_misses, read_strictly, refusal, span_questions
+from reportlab.pdfgen.canvas import Canvas
 from small import write_pdf, write_queries
 
-CORPUS = b'{"_id": "d1", "text": "Fever."}\n{"_id": "d2", "text": "Rest."}\n{"_id": "d3", "text": "Tea."}\n'
-QUERIES = b'{"_id": "q1", "text": "what is a fever"}\n{"_id": "q2", "text": "what helps"}\n'
-FILES = {"corpus.jsonl": CORPUS, "queries.jsonl": QUERIES, "qrels/test.tsv": b"q1\td1\t1\nq2\td2\t1\n"}
+from ragsweep.datasets import (
+    BeirQuestions,
+    Dataset,
+    Document,
+    IrDatasetsDataset,
+    PageChunker,
+    PdfDocuments,
+    TableCorpus,
+    TableQuestions,
+    TextCorpus,
+)
+from ragsweep.datasets.readers.qrels_files import read_qrels
+
+DOCUMENTS = (Document.from_pages("m", [("1", "m#1", "Iron tablets.")]),)
+READERS = {
+    "table": lambda path: TableCorpus(path).read(),
+    "text": lambda path: TextCorpus(path).read(),
+    "pdf": lambda path: PdfDocuments(path).read(),
+    "questions": lambda path: read_strictly(TableQuestions(path), DOCUMENTS),
+    "spans": lambda path: read_strictly(span_questions(path), DOCUMENTS),
+    "beir": lambda path: read_strictly(BeirQuestions(path), DOCUMENTS),
+}
+SINGLE = [name for name in READERS if name not in ("beir", "text", "pdf")]  # the others also read folders
+MAIN = "word/document.xml"
+OPEN = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>'
+CLOSE = "</w:body></w:document>"
 
 
-@pytest.fixture
-def beir(tmp_path):
-    """Writes a small benchmark with some files changed, and returns the overrides that select it."""
-
-    def write(**changed):
-        (tmp_path / "beir" / "qrels").mkdir(parents=True)
-        for name, content in {**FILES, **changed}.items():
-            (tmp_path / "beir" / name).write_bytes(content)
-        return ["dataset=beir", f"dataset.path={tmp_path}/beir", "dataset.name=small", "retriever=sparse"]
-
-    return write
+def written(folder, name, content):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
 
 
-@pytest.mark.parametrize("mode", [[], ["-m", "k=1,2"]], ids=["run", "sweep"])
-def test_a_relevance_level_above_every_grade_is_refused(beir, application, mode):
-    expected = "found no grade above 1, expected some of at least 2 (evaluation.relevance_level)"
-    assert_refused(application.run(*mode, *beir(), "evaluation.relevance_level=2"), application, expected)
+def parquet(rows):
+    file = io.BytesIO()
+    pd.DataFrame(rows).to_parquet(file)
+    return file.getvalue()
 
 
-def test_a_query_without_a_relevant_document_is_named_and_scores_0(beir, application):
-    process = application.run(*beir(**{"qrels/test.tsv": b"q1\td1\t1\nq2\td2\t0\n"}))
-    assert process.returncode == 0
-    assert "queries without a document of grade 1 or more, scoring 0: 1 (what helps)" in process.stderr
-    [run] = application.runs()
-    assert run.data.metrics["recall"] == 0.5
+def zipped(**parts):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return file.getvalue()
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """A PDF file with a question about it, and a second file that is not a valid PDF."""
+def pdf(**options):
+    file = io.BytesIO()
+    canvas = Canvas(file, invariant=1, **options)
+    canvas.drawString(20, 700, "Iron tablets")
+    canvas.save()
+    return file.getvalue()
+
+
+def word(content=None):
+    """A Word document, or one that has this XML instead of its own."""
+    file, document = io.BytesIO(), docx.Document()
+    document.add_paragraph("Iron tablets")
+    document.save(file)
+    if content is None:
+        return file.getvalue()
+    with zipfile.ZipFile(file) as archive:
+        return zipped(**{part: archive.read(part) for part in archive.namelist()} | {MAIN: content})
+
+
+def with_column(value, kind):
+    """A Parquet file whose second row has this value in a column that nothing reads."""
+    file = io.BytesIO()
+    write_table(pyarrow.table({"id": ["a", "b"], "text": ["x", "y"], "z": pyarrow.array([None, value], kind)}), file)
+    return file.getvalue()
+
+
+def with_names(*names):
+    file = io.BytesIO()
+    write_table(pyarrow.Table.from_arrays([pyarrow.array(["x"])] * len(names), names=names), file)
+    return file.getvalue()
+
+
+def span(content, start="0", end="4", question="q", corpus="m"):
+    reference = f'[{{""content"": ""{content}"", ""start_index"": {start}, ""end_index"": {end}}}]'
+    return f'question,references,corpus_id\n{question},"{reference}",{corpus}\n'
+
+
+def asked(**fields):
+    return json.dumps({"query": "q", "relevant_docs": ["1"], **fields})
+
+
+NESTED = "[" * 60 + "]" * 60
+GZ = gzip.compress(b"".join(b'{"id": "%d", "text": "Iron"}\n' % number for number in range(50)))
+ENTITIES = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 20}">' for n in range(1, 9))
+BOMB = f'<!DOCTYPE a [<!ENTITY e0 "iron">{ENTITIES}]><a>&e8;</a>'
+ENTITY = f'<!DOCTYPE a [<!ENTITY e "iron">]>{OPEN}<w:p><w:r><w:t>&e;</w:t></w:r></w:p>{CLOSE}'
+HEAD, SPANS = "query,relevant_docs\n", "question,references,corpus_id\n"
+
+
+def refused():
+    """For each reader: a file, its content, and what the refusal names."""
+    return {
+        "table": [
+            ("docs.jsonl", "", "contains no documents"),
+            ("docs.jsonl", '{"id"', "line 1: not JSON"),
+            ("docs.jsonl", '{"id": "a", "text": "x"}\n7\n', "line 2: expected an object, found 7"),
+            ("docs.jsonl", '{"id": "a"}', "line 1: has no column 'text'; found 'id'"),
+            ("docs.jsonl", '{"text": "x"}', "line 1: has no column 'id'; found 'text'"),
+            ("docs.jsonl", '{"id": "a", "text": 5}', "line 1: the field 'text' is of type int"),
+            ("docs.jsonl", '{"id": " ", "text": "x"}', "line 1: the field 'id' is blank"),
+            ("docs.jsonl", '{"id": "a\\nb", "text": "x"}', "line 1: the field 'id' contains a control character"),
+            ("docs.jsonl", '{"id": ["a"], "text": "x"}', "line 1: the field 'id' is of type list"),
+            ("docs.jsonl", '{"id": true, "text": "x"}', "line 1: the field 'id' is of type bool"),
+            ("docs.jsonl", '{"id": "a", "text": "x"}\n' * 2, "line 2: the document 'a'"),
+            ("docs.jsonl", '{"id": "a", "id": "b", "text": "x"}', "line 1: an object has the field 'id' twice"),
+            ("docs.jsonl", '{"id": "a", "text": "\\ud800"}', "line 1: the field 'text' contains an invalid surrogate"),
+            ("docs.jsonl", '{"id": "a", "text": NaN}', "line 1: the field 'text' is of type float"),
+            ("docs.jsonl", f'{{"id": "a", "text": {NESTED}}}', "line 1: nested more than 50 deep"),
+            ("docs.jsonl", b'{"id": "a", "text": "caf\xe9"}', "not UTF-8 (line 1)"),
+            ("docs.jsonl", '{"doc_id": "a", "contents": "x"}', "corpus.id=doc_id corpus.text=contents"),
+            ("docs.jsonl", '{"id": "a", "page_content": "x"}', "corpus.text=page_content"),
+            ("docs.json", '[{"id": "a", "text": "x"},]', "line 1: not JSON"),
+            ("docs.json", '[["a", "x"]]', 'entry 1: expected an object, found ["a", "x"]'),
+            ("docs.jsonl.gz", GZ[:-9], "cannot be unzipped to its end"),
+            ("docs.jsonl.gz", b"not gzip", "cannot be unzipped to its end"),
+            ("docs.csv", "id,text\na\n", "line 2: found 1 cells, expected 2"),
+            ("docs.csv", "id,text\na,b,c\n", "line 2: found 3 cells, expected 2"),
+            ("docs.csv", 'id,text\na,"b\n', "line 2: not CSV"),
+            ("docs.csv", "id,id\na,b\n", "line 1: several columns have the name 'id'"),
+            ("docs.csv", "key,text\na,b\n", "line 2: has no column 'id'; found 'key', 'text'"),
+            ("docs.csv", "id,text\n", "contains no documents"),
+            ("docs.tsv", "id\ttext\na\tb\tc\n", "line 2: found 3 cells, expected 2"),
+            ("docs.parquet", b"PAR1 and then nothing", "not a Parquet file"),
+            ("docs.parquet", parquet([{"id": "a", "text": "x"}])[:-20], "not a Parquet file"),
+            ("docs.parquet", parquet([{"key": "a", "text": "x"}]), "row 1: has no column 'id'; found 'key', 'text'"),
+            ("docs.parquet", parquet([{"id": "a", "text": 1.5}]), "row 1: the field 'text' is of type float"),
+            ("docs.parquet", parquet([{"id": 1.5, "text": "x"}]), "row 1: the field 'id' is of type float"),
+            ("docs.parquet", parquet([{"id": "a", "text": b"x"}]), "row 1: the field 'text' is of type bytes"),
+            ("docs.parquet", parquet([{"id": "a", "text": "x"}, {"text": "y"}]), "row 2: the field 'id' is"),
+            ("docs.parquet", with_column(2**62, pyarrow.timestamp("us")), "rows 1 to 2: the field 'z'"),
+            ("docs.parquet", with_column(2**30, pyarrow.date32()), "rows 1 to 2: the field 'z'"),
+            ("docs.parquet", with_column(2**62, pyarrow.duration("s")), "invalid value of type duration[s]"),
+            ("docs.parquet", with_column(0, pyarrow.timestamp("us", "Mars/Base")), "timestamp[us, tz=Mars/Base]"),
+            ("docs.parquet", with_names("id", "text", "text"), "several columns have the name 'text'"),
+        ],
+        "text": [
+            ("a.txt", b"caf\xe9", "line 1: not UTF-8"),
+            ("a.md", b"ok\nok\n\xff", "line 3: not UTF-8"),
+            ("a.txt.gz", gzip.compress(b"iron")[:-4], "cannot be unzipped to its end"),
+            ("a.png", b"png", "has no file of .txt"),
+            ("a.html", "<b>" * 50_000, "elements are nested too deeply"),
+            ("a.html", f"<ol start='{'9' * 5000}'><li>x</ol>", "cannot be read as a web page (Exceeds"),
+            ("a.html", "<![foo[<p>x</p>]]>", "cannot be read as a web page"),
+            ("a.html", "<p>x</p> <![ ", "cannot be read as a web page"),
+            ("a.docx", b"no zip", "cannot be read as a Word document"),
+            ("a.docx", pdf(), "cannot be read as a Word document"),
+            ("a.docx", word()[:-100], "cannot be read as a Word document"),
+            ("a.docx", zipped(other="x"), "cannot be read as a Word document"),
+            ("a.docx", zipped(**{MAIN: "<a><b></a>"}), "cannot be read as a Word document"),
+            ("a.docx", zipped(**{MAIN: BOMB}), "cannot be read as a Word document"),
+            ("a.docx", zipped(**{MAIN: "<a>" * 10_000}), "cannot be read as a Word document"),
+            ("a.docx", zipped(**{MAIN: b"0" * 101_000_000}), "larger than 100 MB when unzipped"),
+            ("a.docx", word(ENTITY), "word/document.xml has a DOCTYPE"),
+            ("a.docx", word(ENTITY.encode("utf-16")), "word/document.xml has a DOCTYPE"),
+            ("a.docx", word(f"{OPEN}{'<w:p/>' * 3_000_000}{CLOSE}"), "contains 19 MB of XML with 3,0"),
+            ("a.docx", word(f"{OPEN}{' ' * 21_000_000}{CLOSE}"), "contains 22 MB of XML with"),
+        ],
+        "pdf": [
+            ("a.pdf", zipped(**{MAIN: "x"}), "(it begins with 'PK\\x03\\x04"),
+            ("a.pdf", b"", "(it is empty; expected %PDF)"),
+            ("a.pdf", b"<html>", "(it begins with '<html>'; expected %PDF)"),
+            ("a.pdf", gzip.compress(pdf()), "(it begins with '\\x1f"),
+            ("a.pdf", pdf(encrypt="secret"), "it is encrypted"),
+            ("a.pdf", pdf()[:300], "cannot be read as a PDF ("),
+        ],
+        "questions": [
+            ("q.csv", f"{HEAD},1\n", "line 2: the field 'query' is empty"),
+            ("q.csv", f"{HEAD}what,9\n", "line 2: page '9' is not in the documents (m has pages 1 to 1)"),
+            ("q.csv", f"{HEAD}what,[1\n", "line 2: the field 'relevant_docs': not JSON"),
+            ("q.csv", f"{HEAD}what,[1.5]\n", "line 2: the field 'relevant_docs' is [1.5]"),
+            ("q.csv", f'{HEAD}q,"8, 9"\n', "write a number alone"),
+            ("q.csv", f"{HEAD}was für\xe9,2\n".encode("cp1252"), "not UTF-8 (line 2)"),
+            ("q.csv", f"{HEAD}what,2\n".encode("utf-16"), "not UTF-8 (line 1)"),
+            ("q.csv", f"{HEAD}what,2\n".replace("\n", "\r"), "not CSV"),
+            ("q.csv", "query,relevant_docs,\nwhat,2,lost\n", "column 3 has no name, but the text 'lost'"),
+            ("q.csv", ",query,relevant_docs\na,what,2\n", "column 1 has no name, but the text 'a'"),
+            ("q.csv", b"PK\x03\x04\x14\0\6\0" + bytes(99), "contains no queries"),
+            ("q.xlsx", b"PK\x03\x04\x14\x00\x00\x00", "ends in '.xlsx'"),
+            ("q.txt", "query\trelevant_docs\nwhat\t2\n", "ends in '.txt'"),
+            ("q.json", '["what", "who"]', 'expected an object, found "what"'),
+            ("q.json", '{"queries": {"a": "when"}, "relevant_docs": {}}', "docs/recipes.md"),
+            ("q.json", '{"data": [{"query": "q", "relevant_docs": []}]}', "docs/recipes.md"),
+            ("q.json", '{"query": {"0": "q"}, "relevant_docs": {"0": []}}', "is of type dict"),
+            ("q.json", '[\n{"query": }]', "q.json, line 2: not JSON (Expecting value, column 11)"),
+            ("q.json", "[" * 2_000, "q.json: nested more than"),
+            ("q.json", "[NaN]", "q.json: holds NaN"),
+            ("q.json", "[[]]", "entry 1: expected an object, found an empty list"),
+            ("q.json", f'[["{"a" * 90}"]]', f'entry 1: expected an object, found ["{"a" * 75}...'),
+            ("q.json", "9" * 5_000, "line 1: a number has thousands of digits"),
+            ("q.jsonl", f'{asked()}\n{{"query": "r"}}', "line 2: the field 'relevant_docs' is missing"),
+            ("q.jsonl", asked(relevant_docs={"1": "ja"}), "'relevant_docs', key '1': the grade is \"ja\""),
+            ("q.jsonl", asked(relevant_docs={"": "x"}), "key '': the grade is \"x\""),
+            ("q.jsonl", asked(relevant_docs={"1": 10**10}), "key '1': the grade is 10000000000"),
+            ("q.jsonl", asked(relevant_docs=[[]]), "line 1: the field 'relevant_docs' is [[]]"),
+            ("q.jsonl", asked(query_type="a\nb"), "'query_type' contains a control"),
+            ("q.jsonl", asked(query_type=3), "'query_type' is of type int"),
+            ("q.jsonl", asked(query="\ud83e"), "the field 'query' contains an invalid surrogate"),
+            ("q.jsonl", asked(**{"a\tb": 1}), "the field 'a\\tb' contains a control character"),
+            ("q.jsonl", asked(x="\udfff"), "line 1: the field 'x' contains an invalid"),
+        ],
+        "spans": [
+            ("s.csv", span("Rust"), "line 2: characters 0 to 4 of m are 'Iron', expected 'Rust'"),
+            ("s.csv", span("Iron", end="99"), "line 2: found characters 0 to 99 of m, expected them within 0 to 13"),
+            ("s.csv", span("Iron", start="-1"), "line 2: found characters -1 to 4 of m"),
+            ("s.csv", span("Iron", start="4", end="0"), "line 2: found characters 4 to 0 of m"),
+            ("s.csv", span("Iron", start="0.5"), "line 2: a reference starts at 0.5 and ends at 4"),
+            ("s.csv", span("Iron", end="null"), "line 2: a reference starts at 0 and ends at null"),
+            ("s.csv", span("Iron", corpus="n"), "line 2: the document 'n' is not known (the corpus has 'm')"),
+            ("s.csv", span("Iron", question=""), "line 2: the field 'question' is empty"),
+            ("s.csv", span(" "), "line 2: found the reference an object"),
+            ("s.csv", f"{SPANS}q,[],m\n", "line 2: the field 'references' is an empty list"),
+            ("s.csv", f"{SPANS}q,{{}},m\n", "line 2: the field 'references' is an object"),
+            ("s.csv", f"{SPANS}q,Iron,m\n", "line 2: the field 'references': not JSON"),
+            ("s.csv", "question,references\nq,[]\n", "line 2: has no column 'corpus_id'"),
+            ("s.csv", "question,contexts\nq,['Iron']\n", "line 2: has no column 'corpus_id', 'references'"),
+            ("s.csv", 'question,references\nq,"[{""content"": ""Iron""}]"\n', "questions.document=null"),
+        ],
+    }
+
+
+@pytest.mark.usefixtures("long_work")
+def test_a_malformed_file_is_refused_in_one_line_that_names_file_and_place(tmp_path):
+    lines = []
+    for name, rows in refused().items():
+        for row, (file, content, place) in enumerate(rows):
+            (tmp_path / f"{name}{row}").mkdir()
+            path = written(tmp_path / f"{name}{row}", file, content)
+            line = refusal(lambda read=READERS[name], path=path: read(str(path)))
+            lines += [(line, place), (line, str(path))]
+    assert all_misses(lines) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("docs.jsonl", '{"id": "a", "text": "x", "n": 1e999}'),  # in a field that nothing reads
+        ("docs.jsonl", b'\xef\xbb\xbf{"id": "a", "text": "x"}\r\n'),  # a byte order mark, and lines of Windows
+        ("docs.csv", "id,text\r\na b,x\r\n"),  # an id with a space
+    ],
+)
+def test_what_is_odd_but_clear_is_read(tmp_path, name, content):
+    assert len(TableCorpus(str(written(tmp_path, name, content))).read()) == 1
+
+
+def test_what_is_no_file_is_named_and_not_waited_for(tmp_path):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    lines = []
+    for name, read in READERS.items():
+        places = {"none": "does not exist", "a\0b": "cannot be read"}
+        places |= {"folder": "not a file", "pipe": "not a file"} if name in SINGLE else {}
+        for place, fact in places.items():
+            path = str(tmp_path / place)
+            line = refusal(lambda read=read, path=path: read(path))
+            lines += [(line, fact)] if place == "a\0b" else [(line, fact), (line, path)]
+    assert all_misses(lines) == []
+
+
+@pytest.mark.usefixtures("long_work")
+def test_a_line_of_more_than_100_mb_is_refused(tmp_path):
+    path = tmp_path / "long.jsonl.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        for _ in range(101):
+            file.write(b"x" * 10**6)
+    assert "larger than 100 MB" in refusal(TableCorpus(str(path)).read)
+
+
+def test_an_entity_of_a_word_document_reads_no_other_file(tmp_path):
+    secret = written(tmp_path, "secret.txt", "the secret")
+    entity = f'<!DOCTYPE a [<!ENTITY e SYSTEM "{secret.as_uri()}">]>'
+    written(tmp_path, "a.docx", zipped(**{MAIN: f"{entity}{OPEN}<w:p><w:r><w:t>&e;</w:t></w:r></w:p>{CLOSE}"}))
+    texts = []
+    line = refusal(lambda: texts.extend(TextCorpus(str(tmp_path / "a.docx")).read()))
+    assert "the secret" not in line + "".join(document.text for document in texts)
+
+
+CATALOGUE = [  # docs, queries, qrels, what the refusal names
+    ("d\tx\n", "q\ty\n", "q 0 d x\n", "invalid literal for int"),
+    ("d x\n", "q\ty\n", "q 0 d 1\n", "expected 2 fields, got 1"),
+    ("d\tx\n", "q\ty\n", "q 0 d\n", "expected 4 columns, got 3"),
+    ("d\tx\nd\ty\n", "q\ty\n", "q 0 d 1\n", "the document 'd' occurs 2 times"),
+    ("d\tx\n", "q\ty\n", "z 0 d 1\n", "judgment of 'd' for query 'z'"),
+    ("d\tx\n", "q\ty\n", "", "no query has a judgment"),
+    ("", "q\ty\n", "q 0 d 1\n", "has no documents"),
+    ("d\tx\n", "q\ty\n", "q 0 d 99999999999\n", "the grade 99999999999"),
+    (b"d\t\xe9\n", "q\ty\n", "q 0 d 1\n", "'utf-8' codec can't decode"),
+    ("d\tx\n", "q\t \n", "q 0 d 1\n", "the text of query 'q' is blank"),
+]
+
+
+@pytest.mark.extra("ir_datasets")
+def test_a_malformed_dataset_of_the_catalogue(tmp_path):
+    import ir_datasets
+
+    lines = []
+    for row, (docs, queries, qrels, fact) in enumerate(CATALOGUE):
+        folder = tmp_path / str(row)
+        folder.mkdir()
+        files = {"docs_tsv": docs, "queries_tsv": queries, "qrels_trec": qrels}
+        paths = {kind: str(written(folder, kind, content)) for kind, content in files.items()}
+        ir_datasets.registry.register(name := f"{tmp_path.name}-{row}", ir_datasets.create_dataset(**paths))
+        dataset = IrDatasetsDataset("small", name)
+        lines += [(refusal(lambda dataset=dataset: Dataset.from_collection(dataset.load(), PageChunker())), fact)]
+    assert all_misses(lines) == []
+
+
+NO_JSON = [b"x", [b"x"], datetime.date(2020, 1, 1), datetime.timedelta(1), decimal.Decimal("1.5"), float("nan")]
+
+
+def test_values_that_json_lacks_are_refused(tmp_path):
+    lines, fields = [], ("relevant_docs", "references", "answerable", "start_index")
+    names = {field: field for field in fields} | {"references": "reference", "start_index": "reference"}
+    for value in NO_JSON:
+        for field in fields:
+            row = {"query": "q", "question": "q", "corpus_id": "m", "references": ["Iron"], "relevant_docs": ["1"]}
+            of_reference = {"references": [{"content": "Iron", "start_index": value, "end_index": 4}]}
+            row |= of_reference if field == "start_index" else {field: value}
+            write_table(pyarrow.Table.from_pylist([row]), tmp_path / "a.parquet")
+            read = READERS["questions" if field == "relevant_docs" else "spans"]
+            line = refusal(lambda read=read: read(str(tmp_path / "a.parquet")))
+            lines += [(line, "a.parquet, row 1: "), (line, names[field])]
+    assert all_misses(lines) == []
+
+
+# Fuzzing: any bytes, valid files with some of their bytes changed, and odd values
+
+PIECES = st.sampled_from(
+    [b"\n", b"\t", b"1 0 m 1", b'"', b'{"id": "a", "text": "x"}', b'{"query": "q", "relevant_docs": ["1"]}',
+     b"[", b"]", b"{", b"}", b",", b"\r\n", b"id,text", b"query,relevant_docs", b"question,references,corpus_id",
+     b"\xff", b"\xef\xbb\xbf", b"PAR1", b"PK\x03\x04", b"\x1f\x8b", b"%PDF-1.4", b"<p>", b"&#0;", b"\x00"]
+)  # fmt: skip
+CONTENTS = st.binary(max_size=200) | st.lists(PIECES, max_size=20).map(b"".join)
+ENDINGS = [".json", ".jsonl", ".jsonl.gz", ".csv", ".tsv", ".parquet", ".txt", ".html", ".docx", ".pdf"]
+one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@one_folder
+@given(CONTENTS, st.sampled_from(ENDINGS), st.sampled_from([*READERS]))
+def test_whatever_a_file_contains_it_is_read_or_refused_in_one_line(tmp_path, content, ending, name):
+    path = written(tmp_path, f"any{ending}", content)
+    refusal(lambda: READERS[name](str(path)))
+    path.unlink()
+
+
+FILES = {
+    "a.pdf": ("pdf", pdf()),
+    "a.docx": ("text", word()),
+    "a.parquet": ("table", parquet([{"id": "a", "text": "x"}, {"id": "b", "text": "y"}])),
+    "a.jsonl.gz": ("table", gzip.compress(b'{"id": "a", "text": "x"}\n' * 3)),
+    "a.html": ("text", b"<html><body><h1>Iron</h1><table><tr><td>x</td></tr></table></body></html>"),
+}
+CHANGES = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=8)
+
+
+@pytest.mark.parametrize("name", FILES)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20, deadline=None)
+@given(changes=CHANGES, cut=st.just(1.0) | st.floats(0, 1))
+def test_a_damaged_file_is_read_or_refused_in_one_line(tmp_path, name, changes, cut):
+    reader, content = FILES[name]
+    damaged = bytearray(content)
+    for place, byte in changes:
+        damaged[int(place * len(damaged))] = byte
+    path = written(tmp_path, name, bytes(damaged[: int(cut * len(damaged))]))
+    refusal(lambda: READERS[reader](str(path)))
+
+
+ODD = st.sampled_from(
+    ["", " ", "m", "1", "m#1", "Iron", "a\nb", "\ud83e", 0, 4, -1, 1.5, 10**400, True, None, [], {}, [[]], {"1": 1}]
+)
+REFERENCES = st.lists(st.dictionaries(st.sampled_from(["content", "start_index", "end_index"]), ODD) | ODD, max_size=2)
+FIELDS = st.sampled_from(["id", "text", "page", "title", "query", "relevant_docs", "question", "corpus_id", "other"])
+ROWS = st.dictionaries(FIELDS, ODD | st.lists(ODD, max_size=2) | st.dictionaries(st.sampled_from(["1", "9"]), ODD))
+SPAN_ROWS = st.builds(
+    lambda row, references: {"question": "q", "corpus_id": "m", "references": references, **row}, ROWS, REFERENCES
+)
+LOADERS = {
+    "table": lambda path: TableCorpus(path, title="title", page="page").read(),
+    "questions": READERS["questions"],
+    "documents": lambda path: read_strictly(TableQuestions(path, "document", id="id"), DOCUMENTS),
+    "spans": READERS["spans"],
+}
+
+
+@pytest.mark.parametrize("name", LOADERS)
+@one_folder
+@given(st.lists(SPAN_ROWS | ROWS | ODD, max_size=3), st.booleans())
+def test_odd_values_are_read_or_refused_in_one_line(tmp_path, name, rows, in_lines):
+    path = tmp_path / "any.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)) if in_lines else json.dumps(rows))
+    refusal(lambda: LOADERS[name](str(path)))
+
+
+WORDS = st.sampled_from(["1", "q", "0", "m", "absent", "nan", "-1", "9" * 30, "\t", " ", "\n", "é", "#"])
+
+
+@one_folder
+@given(st.lists(WORDS).map(" ".join))
+def test_odd_qrels_are_read_or_refused_in_one_line(tmp_path, qrels):
+    path = written(tmp_path, "qrels", f"1 0 m 1\n{qrels}")
+    refusal(lambda: [*read_qrels(path, "dataset.qrels")])
+
+
+# Through the command: exit status 2, and nothing is recorded
+
+
+def test_a_relevance_level_above_every_grade_is_refused(dataset, application):
+    arguments = [*dataset, "retriever=sparse", "k=1,2", "evaluation.relevance_level=2"]
+    assert_refused(application.script_here("run", "-m", *arguments), application, "(evaluation.relevance_level)")
+
+
+def test_a_file_that_cannot_be_read_is_left_out_by_the_setting_that_the_refusal_shows(tmp_path, application):
     (tmp_path / "pdfs").mkdir()
-    write_pdf(tmp_path / "pdfs" / "a.pdf", ["Fever in a child."])
+    write_pdf(tmp_path / "pdfs" / "a.pdf", ["Fever in a child.", ""])
     (tmp_path / "pdfs" / "b c.pdf").write_text("Dear reader")
-    write_queries(tmp_path / "queries.json", [("What is a fever?", ["a.pdf#1"], "factual")])
-    return tmp_path
-
-
-def overrides(folder, **settings):
-    places = {"documents": folder / "pdfs", "queries": folder / "queries.json", "name": "small", **settings}
-    return [
-        "dataset=pdf",
-        "retriever=sparse",
-        "retriever.backend=bm25s",
-        *(f"dataset.{name}={value}" for name, value in places.items()),
-    ]
-
-
-def test_the_error_for_an_unreadable_file_says_how_to_skip_it(folder, application):
-    process = application.run(*overrides(folder))
-    assert_refused(
-        process,
-        application,
-        "b c.pdf: cannot be read as a PDF (it begins with 'Dear rea'; expected %PDF); 'dataset.skip=[\"b c.pdf\"]'",
-    )
-    process = application.run(*overrides(folder, skip="['b c.pdf']"))
+    write_queries(tmp_path / "q.json", [("What is a fever?", ["a.pdf#1"], "factual"), ("Who?", ["a.pdf#2"], "factual")])
+    (tmp_path / "q.json").write_text((tmp_path / "q.json").read_text().replace('["a.pdf#2"]', '{"a.pdf#1": 0}'))
+    given = ["dataset=pdf", "retriever=sparse", "retriever.backend=bm25s", "dataset.name=small"]
+    given += [f"dataset.documents={tmp_path}/pdfs", f"dataset.queries={tmp_path}/q.json"]
+    refused = application.script_here("run", *given)
+    assert_refused(refused, application, "b c.pdf: cannot be read as a PDF (it begins with 'Dear rea'")
+    assert "'dataset.skip=[\"b c.pdf\"]'" in refused.stderr
+    process = application.script_here("run", *given, 'dataset.skip=["b c.pdf"]')
     assert process.returncode == 0, process.stderr
-    assert "documents left out by dataset.skip: 1 (b c.pdf)" in process.stderr
+    assert "dataset.skip: 1 (b c.pdf)" in process.stderr
+    assert "scoring 0: 1 (Who?)" in process.stderr  # nothing is relevant for it
     [run] = application.runs()
     assert "b c.pdf" in run.data.params["dataset.skip"]
+    assert run.data.metrics["recall"] == 0.5

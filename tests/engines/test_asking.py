@@ -10,11 +10,10 @@ import pytest
 from ragsweep.core.errors import RetrieverError, UnansweredError
 from ragsweep.models.language.kept import KeptResponses
 from ragsweep.retrieval.results import Result
-from ragsweep.store.stage_store import Store
 from ragsweep_engines import asking
 
 RESULT = Result(("a",), "b.pdf", "1", "text", 0.5)
-FOUND = {"id": "a", "source": "b.pdf", "page": 1, "text": "text", "score": 0.5}
+HIT = {"id": "a", "source": "b.pdf", "page": 1, "text": "text", "score": 0.5}
 
 
 class ReadTimeout(OSError):  # noqa: N818 - as requests names it
@@ -37,7 +36,7 @@ class System:
         self.asked.append(query)
         if self.errors:
             raise self.errors.pop(0)
-        return [FOUND]
+        return [HIT]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +56,11 @@ class Asked(asking.RunningRetriever):
 
 
 @pytest.fixture
-def ask(tmp_path, monkeypatch):
+def ask(store, monkeypatch):
     monkeypatch.setattr(asking, "FIRST_WAIT_S", 0.001)
 
     def with_(system, *queries, **settings):
-        retriever = Asked(**{"system": system, "store": Store(str(tmp_path)), "timeout_s": 5, **settings})
+        retriever = Asked(**{"system": system, "store": store, "timeout_s": 5, **settings})
         return retriever.answers(queries or ("q",), 10)
 
     return with_
@@ -78,36 +77,28 @@ def test_no_query_is_asked_twice(ask):
     assert system.asked == ["a", "b", "a"]
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        TimeoutError("slow"),
-        ConnectionError("gone"),
-        ReadTimeout("slow"),
-        StatusError(500),
-        StatusError(429),
-        StatusError(503),
-    ],
-)
-def test_an_error_that_may_pass_is_asked_again(ask, error):
-    system = System(error, error)
-    assert ask(system).results[0] == (RESULT,)
-    assert len(system.asked) == 3
+PASSING = [TimeoutError("slow"), ConnectionError("gone"), ReadTimeout("slow"), *map(StatusError, (429, 500, 503))]
+FINAL = [(ValueError("wrong"), 1), (StatusError(404), 1), (StatusError(401), 1), (StatusError(500), 3)]
 
 
-@pytest.mark.parametrize(
-    ("error", "times"), [(ValueError("wrong"), 1), (StatusError(404), 1), (StatusError(401), 1), (StatusError(500), 3)]
-)
-def test_a_query_that_fails_for_good_is_named_and_what_came_before_is_kept(ask, error, times):
+def test_an_error_that_may_pass_is_asked_again(ask):
+    for number, error in enumerate(PASSING):
+        system = System(error, error)
+        assert ask(system, f"{number}").results[0] == (RESULT,)
+        assert len(system.asked) == 3
+
+
+def test_a_query_that_fails_for_good_is_named_and_what_came_before_is_kept(ask):
     ask(System(), "before")
-    system = System(*[error] * 9)
-    with pytest.raises(UnansweredError, match=rf'mine:search: query "why" failed \({type(error).__name__}: ') as failed:
-        ask(system, "before", "why")
-    assert "1 of 2 answers are kept" in str(failed.value)
-    assert system.asked == ["why"] * times
-    later = System()
-    ask(later, "before", "why")
-    assert later.asked == ["why"]
+    for number, (error, times) in enumerate(FINAL):
+        system, query = System(*[error] * 9), f"why {number}"
+        failure = rf'mine:search: query "{query}" failed \({type(error).__name__}: .*1 of 2 answers are kept'
+        with pytest.raises(UnansweredError, match=failure):
+            ask(system, "before", query)
+        assert system.asked == [query] * times
+        later = System()
+        ask(later, "before", query)
+        assert later.asked == [query]
 
 
 def test_a_query_that_takes_too_long_is_named(ask):
@@ -119,22 +110,23 @@ def test_a_query_that_takes_too_long_is_named(ask):
 
 def test_what_was_read_is_said_also_of_kept_answers(ask):
     for _ in range(2):
-        found = ask(System())
-        [said] = found.notices
-        assert said == "Results read by id=id, source=source, page=page, text=text, score=score."
-    [said] = ask(lambda query: [{"_id": "a", "metadata": {"path": "b"}}, ["c", 1]], "other").notices
-    assert said == "Results read by id=_id or the result itself, source=metadata.path."
+        assert ask(System()).notices == [
+            "Results read by id=id, source=source, page=page, text=text, score=score.",
+        ]
+    [notice] = ask(lambda query: [{"_id": "a", "metadata": {"path": "b"}}, ["c", 1]], "other").notices
+    assert notice == "Results read by id=_id or the result itself, source=metadata.path."
 
 
-@pytest.mark.parametrize("found", [{"id": "a", "metadata": {"source": "b"}}, {"id": "a"}])
-def test_a_field_that_is_set_and_that_nothing_has_is_refused_before_all_queries_are_asked(ask, found):
-    system = System()
-    queries = [f"query {number}" for number in range(100)]
-    with pytest.raises(RetrieverError, match=r"retriever\.page: no result has 'metadata\.page' \(there is 'id'"):
-        ask(lambda query: system(query) and [found], *queries, page="metadata.page")
-    assert len(system.asked) < 100
-    one = iter([[{**found, "metadata": {"page": 3}}]])
-    ask(lambda query: next(one, [found]), *queries[:30], page="metadata.page", version="2")
+def test_a_field_that_is_set_and_that_nothing_has_is_refused_before_all_queries_are_asked(ask):
+    for version, hit in enumerate(({"id": "a", "metadata": {"source": "b"}}, {"id": "a"})):
+        system = System()
+        queries = [f"{version} query {number}" for number in range(100)]
+        with pytest.raises(RetrieverError, match=r"retriever\.page: no result has 'metadata\.page' \(there is 'id'"):
+            ask(lambda query, system=system, hit=hit: system(query) and [hit], *queries, page="metadata.page")
+        assert len(system.asked) < 100
+        first = iter([[{**hit, "metadata": {"page": 3}}]])
+        replies = lambda query, first=first, hit=hit: next(first, [hit])  # noqa: E731
+        ask(replies, *queries[:30], page="metadata.page", version="2")
 
 
 def test_a_system_that_answers_otherwise_than_before_is_noticed(ask):
@@ -143,22 +135,19 @@ def test_a_system_that_answers_otherwise_than_before_is_noticed(ask):
     ask(system, *"abcd", recheck=2)
     assert len(system.asked) == 6
     with pytest.raises(RetrieverError, match=r"answers 2 of 2 queries in another way .* retriever\.version"):
-        ask(lambda query: [{**FOUND, "page": 2}], *"abcd", recheck=2)
+        ask(lambda query: [{**HIT, "page": 2}], *"abcd", recheck=2)
 
 
-@pytest.mark.parametrize(
-    "response",
-    [
+def test_what_is_no_answer_is_asked_again(tmp_path):
+    kept, answer = KeptResponses(tmp_path / asking.FILE), asking.KeptAnswer((), {}, 1.0)
+    responses = [
         {},
         {"results": 3, "ms": 1, "read": {}},
         {"results": [[["a"], "b", "c", "d", "x"]], "ms": 1, "read": {}},
         {"results": [[["a"], "b", "c", "d", None]], "ms": -1, "read": {}},
         {"results": [[["a"]]], "ms": 1, "read": {"id": 3}},
-    ],
-)
-def test_what_is_no_answer_is_asked_again(tmp_path, response):
-    kept = KeptResponses(tmp_path / asking.FILE)
-    kept.get("query", lambda: response)
-    answer = asking.KeptAnswer((), {}, 1.0)
-    with pytest.warns(UserWarning, match="a kept response is damaged"):
-        assert replace(kept, kind=asking.KeptAnswer).get("query", lambda: answer) == answer
+    ]
+    for query, response in enumerate(responses):
+        kept.get(query, lambda response=response: response)
+        with pytest.warns(UserWarning, match="a kept response is damaged"):
+            assert replace(kept, kind=asking.KeptAnswer).get(query, lambda: answer) == answer

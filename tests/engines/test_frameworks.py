@@ -63,19 +63,6 @@ def llama_index(k=3):
         for text, (source, at) in zip(TEXTS, WHERE)
     ]
     return VectorStoreIndex(nodes, embed_model=embedding_of_llama_index()).as_retriever(similarity_top_k=k)
-
-
-def haystack_bm25(k=3):
-    from haystack import Document
-    from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
-    from haystack.document_stores.in_memory import InMemoryDocumentStore
-
-    store = InMemoryDocumentStore()
-    store.write_documents(
-        [Document(content=text, meta={{"file_path": f"/data/{{source}}", "page_number": at + 1}})
-         for text, (source, at) in zip(TEXTS, WHERE)]
-    )
-    return InMemoryBM25Retriever(store, top_k=k)
 """
 
 
@@ -90,24 +77,23 @@ def theirs(tmp_path, monkeypatch):
     return frameworks_of_tests
 
 
-def langchain(found):
-    return [(each.metadata["source"], str(each.metadata["page"]), each.page_content) for each in found]
+def langchain(hits):
+    return [(hit.metadata["source"], str(hit.metadata["page"]), hit.page_content) for hit in hits]
 
 
-def haystack(found):
-    return [(each.meta["file_path"], str(each.meta["page_number"]), each.content) for each in found["documents"]]
+def llama_index(hits):
+    return [(hit.node.metadata["file_name"], hit.node.metadata["page_label"], hit.node.text) for hit in hits]
 
 
-THEIR_OWN = {
-    "langchain_bm25": lambda made, query: langchain(made.invoke(query)),
-    "llama_index": lambda made, query: [
-        (each.node.metadata["file_name"], each.node.metadata["page_label"], each.node.text)
-        for each in made.retrieve(query)
-    ],
-    "haystack_bm25": lambda made, query: haystack(made.run(query=query)),
+def haystack(hits):
+    return [(hit.meta["file_path"], str(hit.meta["page_number"]), hit.content) for hit in hits["documents"]]
+
+
+OF_FRAMEWORK = {
+    "my_langchain": lambda made, query: langchain(made.invoke(query)),
+    "my_haystack": lambda made, query: haystack(made.run(query=query)),
+    "my_llama_index": lambda made, query: llama_index(made.retrieve(query)),
 }
-
-
 TRACED = {"langchain_bm25": (mlflow.langchain, "invoke"), "llama_index": (mlflow.llama_index, "retrieve")}
 
 
@@ -129,17 +115,20 @@ def test_traces_that_mlflow_writes_by_itself_tell_what_the_framework_returned(th
         mlflow.set_tracking_uri(None)
     traces = TracesRetriever(experiment="app", uri=uri).answers(queries, 100)
     asked = CallableRetriever(f"frameworks_of_tests:{name}", depth=3).answers(queries, 100)
-    assert [_placed(found) for found in traces.results] == [_placed(found) for found in asked.results]
+    assert placed(traces) == placed(asked)
     assert all(traces.results)
     assert len(traces.latency_ms) == len(queries)
-    assert [each.partition(" by")[0] for each in traces.notices] == ["Results read", "Latency is that in production,"]
+    assert [notice.partition(" by")[0] for notice in traces.notices] == [
+        "Results read",
+        "Latency is that in production,",
+    ]
 
 
-def _placed(results):
-    return [(each.source, each.page, each.text) for each in results]
+def placed(answers):
+    """Where each result comes from, and its text."""
+    return [[(hit.source, hit.page, hit.text) for hit in hits] for hits in answers.results]
 
 
-IN_THE_DOCUMENTS = {"my_langchain": "langchain_bm25", "my_haystack": "haystack_bm25", "my_llama_index": "llama_index"}
 EMBEDDING = """
 from frameworks_of_tests import embedding_of_llama_index
 
@@ -148,7 +137,7 @@ EMBEDDING = embedding_of_llama_index()
 
 
 @pytest.mark.usefixtures("theirs")
-@pytest.mark.parametrize("name", IN_THE_DOCUMENTS)
+@pytest.mark.parametrize("name", OF_FRAMEWORK)
 def test_what_the_documents_show_gives_what_the_framework_gives_over_the_manual(name, tmp_path, monkeypatch):
     page = (PROJECT / "docs/recipes.md").read_text()
     [code] = re.findall(rf"```python\n# {name}\.py\n(.*?)```", page, re.DOTALL)
@@ -158,10 +147,8 @@ def test_what_the_documents_show_gives_what_the_framework_gives_over_the_manual(
     manual = tmp_path / "manual.pdf"
     shutil.copy(PROJECT / "data/cho_manual/documents/cho_training_manual.pdf", manual)
     monkeypatch.chdir(tmp_path)
-    queries = [each["query"] for each in json.loads((PROJECT / "data/cho_manual/test_queries.json").read_text())]
+    queries = [query["query"] for query in json.loads((PROJECT / "data/cho_manual/test_queries.json").read_text())]
     assert len(queries) == 133
     answers = CallableRetriever(f"{name}:build", settings={"k": 7}).answers(queries, 100)
     made = importlib.import_module(name).build(k=7)
-    of_framework = THEIR_OWN[IN_THE_DOCUMENTS[name]]
-    for query, found in zip(queries, answers.results, strict=True):
-        assert [(each.source, each.page, each.text) for each in found] == of_framework(made, query)
+    assert placed(answers) == [OF_FRAMEWORK[name](made, query) for query in queries]

@@ -8,11 +8,13 @@ import traceback
 
 import numpy as np
 import pytest
+from application import succeeded
 from letters import LetterEncoder
-from postgres import PASSWORD, address, postgres
+from postgres import PASSWORD, address, run_in
 
 from ragsweep.core.errors import ConfigError, RetrieverError
-from ragsweep.retrieval import DenseRetriever
+from ragsweep.evaluation import judge, ndcg
+from ragsweep.retrieval import DenseRetriever, ExactIndex, Search, SentenceTransformerEncoder
 from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.testing import RankerContract
 from ragsweep_engines.pgvector_index import PgvectorIndex
@@ -20,30 +22,16 @@ from ragsweep_engines.pgvector_index import PgvectorIndex
 pytestmark = pytest.mark.extra("pgvector")
 
 
-@pytest.fixture(scope="module")
-def server():
-    with postgres("shared_buffers=16MB") as folder:
-        yield folder
-
-
 @pytest.fixture(autouse=True)
-def database(server, monkeypatch):
+def database(postgres_server, monkeypatch):
     """The address of a database without anything of ours, which is set in the environment."""
-    import psycopg  # only where it is installed
-
-    with psycopg.connect(address(server)) as connection:
-        connection.execute("DROP SCHEMA IF EXISTS ragsweep CASCADE")
-        connection.execute("DROP EXTENSION IF EXISTS vector")
-    monkeypatch.setenv("PGVECTOR_URL", address(server))
-    return address(server)
-
-
-def run_in(database, statement):
-    import psycopg
-
-    with psycopg.connect(database, autocommit=True) as connection:
-        done = connection.execute(statement)
-        return done.fetchall() if done.description else None
+    if not run_in(address(postgres_server), "SELECT 1 FROM pg_database WHERE datname = 'indexes'"):
+        run_in(address(postgres_server), "CREATE DATABASE indexes")
+    url = address(postgres_server, database="indexes")
+    run_in(url, "DROP SCHEMA IF EXISTS ragsweep CASCADE")
+    run_in(url, "DROP EXTENSION IF EXISTS vector")
+    monkeypatch.setenv("PGVECTOR_URL", url)
+    return url
 
 
 def tables(database):
@@ -75,49 +63,40 @@ def opened(of, **settings):
     return PgvectorIndex(**settings).open(of, None)
 
 
-def assert_exact(found, of, asked, depth):
+def assert_exact(of, embeddings=None, depth=10):
     """The same passages as those of an exact search, in the same order, with the same scores."""
-    expected = ExactSearch(of)(asked, depth)
-    assert found.passages.tolist() == expected.passages.tolist()
-    assert found.scores.tolist() == expected.scores.tolist()
+    embeddings = queries(of) if embeddings is None else embeddings
+    hits, expected = opened(of, exact=True)(embeddings, depth), ExactSearch(of)(embeddings, depth)
+    assert hits.passages.tolist() == expected.passages.tolist()
+    assert hits.scores.tolist() == expected.scores.tolist()
 
 
-@pytest.mark.parametrize("depth", [1, 10, 100])
-@pytest.mark.parametrize(
-    "of", [passages(), passages(40), passages(1), 1e3 * passages()], ids=["all", "40", "1", "long"]
-)
-def test_exact_search_finds_what_an_exact_search_finds(of, depth):
-    assert_exact(opened(of, exact=True)(queries(passages(len(of))), depth), of, queries(passages(len(of))), depth)
-
-
-def test_products_within_their_roundings_are_told_apart():
-    of = np.full((40, 8), 1e4, np.float32) + np.random.default_rng(0).normal(scale=1e-3, size=(40, 8)).astype(
-        np.float32
-    )
-    asked = np.full((1, 8), 1e4, np.float32)
-    assert_exact(opened(of, exact=True)(asked, 5), of, asked, 5)
+def test_exact_search_ranks_as_an_exact_search_does():
+    for of in (passages(), passages(40), passages(1), 1e3 * passages()):
+        for depth in (1, 10, 100):
+            assert_exact(of, queries(passages(len(of))), depth)
+    noise = np.random.default_rng(0).normal(scale=1e-3, size=(40, 8))  # products are told apart within their roundings
+    assert_exact(np.full((40, 8), 1e4, np.float32) + noise.astype(np.float32), np.full((1, 8), 1e4, np.float32), 5)
 
 
 def test_a_table_is_built_once_and_those_of_other_passages_lie_beside_it(database):
     opened(passages(), exact=True)
     [table] = tables(database)
     before = run_in(database, f"SELECT 'ragsweep.{table}'::regclass::oid")
-    searches = [(of, opened(of, exact=True)) for of in (passages(), passages(seed=1), passages(40))]
+    for of in (passages(), passages(seed=1), passages(40)):
+        assert_exact(of)
     assert run_in(database, f"SELECT 'ragsweep.{table}'::regclass::oid") == before
     assert len(tables(database)) == 3
-    for of, search in searches:
-        assert_exact(search(queries(of), 10), of, queries(of), 10)
 
 
-@pytest.mark.parametrize(
-    "change", ["DELETE FROM {table} WHERE row = 7", "UPDATE {table} SET row = 4000 WHERE row = 899"]
-)
-def test_a_table_that_somebody_has_changed_is_named_and_not_searched(database, change):
-    opened(passages(), exact=True)
-    [table] = tables(database)
-    run_in(database, change.format(table=f"ragsweep.{table}"))
-    with pytest.raises(RetrieverError, match=f"somebody has changed the table ragsweep.{table}; drop it"):
+def test_a_table_that_somebody_has_changed_is_named_and_not_searched(database):
+    for change in ("UPDATE {} SET row = 4000 WHERE row = 899", "DELETE FROM {} WHERE row = 7"):
         opened(passages(), exact=True)
+        [table] = tables(database)
+        run_in(database, change.format(f"ragsweep.{table}"))
+        with pytest.raises(RetrieverError, match=f"somebody has changed the table ragsweep.{table}; drop it"):
+            opened(passages(), exact=True)
+        run_in(database, f"DROP TABLE ragsweep.{table}")
 
 
 BUILD = """
@@ -150,8 +129,7 @@ def test_what_a_killed_process_was_building_is_built_again(tmp_path):
     process.kill()
     last = [2, *map(int, process.communicate()[0].split())][-1]
     for number in (last - 1, last):
-        of = np.roll(passages(), number, axis=0)
-        assert_exact(opened(of, exact=True)(queries(of), 10), of, queries(of), 10)
+        assert_exact(np.roll(passages(), number, axis=0))
 
 
 @pytest.mark.usefixtures("processes")
@@ -160,47 +138,44 @@ def test_two_processes_build_a_table_once(database, tmp_path):
     assert [process.communicate(timeout=60)[0] for process in both] == ["0\n"] * 2
     assert [process.returncode for process in both] == [0, 0]
     assert len(tables(database)) == 1
-    assert_exact(opened(passages(), exact=True)(queries(passages()), 10), passages(), queries(passages()), 10)
+    assert_exact(passages())
 
 
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        ({"password": "a wrong secret"}, "it refuses the password"),
-        ({"user": "nobody_here", "password": "a wrong secret"}, "it refuses the password"),
-        ({"database": "nosuch"}, "it has no such database or user"),
-        ({"folder": "/nonexistent"}, "nothing answers there"),
-        ({"folder": "127.0.0.1&port=1"}, "nothing answers there"),
-    ],
-    ids=str,
-)
-def test_a_server_that_cannot_be_used_gets_one_line_without_a_secret(server, monkeypatch, change, expected):
-    monkeypatch.setenv("PGVECTOR_URL", address(**{"folder": server, **change}))
-    assert_refused(f"index=pgvector: the server of PGVECTOR_URL cannot be used: {expected}")
+UNUSABLE = [
+    ({"password": "a wrong secret"}, "it refuses the password"),
+    ({"user": "nobody_here", "password": "a wrong secret"}, "it refuses the password"),
+    ({"database": "nosuch"}, "it has no such database or user"),
+    ({"folder": "/nonexistent"}, "nothing answers there"),
+    ({"folder": "127.0.0.1&port=1"}, "nothing answers there"),
+]
 
 
-@pytest.mark.parametrize("wrong", ["postgresql://me:se%zzcret@host/db", "se cret", "mysql://me:secret@host/db"])
-def test_an_address_that_is_none_is_not_repeated(monkeypatch, wrong):
-    monkeypatch.setenv("PGVECTOR_URL", wrong)
-    assert_refused(
-        "index=pgvector: PGVECTOR_URL is not an address such as postgresql://user:password@host:5432/database"
-    )
+def test_a_server_that_cannot_be_used_and_what_is_no_address_get_one_line_without_a_secret(
+    postgres_server, monkeypatch
+):
+    for change, message in UNUSABLE:
+        monkeypatch.setenv("PGVECTOR_URL", address(**{"folder": postgres_server, **change}))
+        assert_refused(f"index=pgvector: the server of PGVECTOR_URL cannot be used: {message}")
+    expected = "index=pgvector: PGVECTOR_URL is not an address such as postgresql://user:password@host:5432/database"
+    for wrong in ("postgresql://me:se%zzcret@host/db", "se cret", "mysql://me:secret@host/db"):
+        monkeypatch.setenv("PGVECTOR_URL", wrong)
+        assert_refused(expected)
 
 
-def test_a_missing_address_says_where_it_belongs(monkeypatch, tmp_path, server):
+def test_a_missing_address_says_where_it_belongs(monkeypatch, tmp_path, database):
     monkeypatch.delenv("PGVECTOR_URL")
     monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path))
     assert_refused(
         "index=pgvector: PGVECTOR_URL is not set; set it in the environment or in the file .env of the project folder, "
         "such as postgresql://user:password@host:5432/database"
     )
-    (tmp_path / ".env").write_text(f"PGVECTOR_URL={address(server)}\n")
+    (tmp_path / ".env").write_text(f"PGVECTOR_URL={database}\n")
     PgvectorIndex().check()
 
 
-def test_rights_that_are_missing_are_found_before_anything_is_written(server, database, monkeypatch):
-    run_in(database, "CREATE ROLE reader LOGIN PASSWORD 'of the reader'")
-    monkeypatch.setenv("PGVECTOR_URL", address(server, "reader", "of the reader"))
+def test_rights_that_are_missing_are_told_before_anything_is_written(postgres_server, database, monkeypatch):
+    run_in(database, "CREATE ROLE maker LOGIN PASSWORD 'of the maker'")
+    monkeypatch.setenv("PGVECTOR_URL", address(postgres_server, "maker", "of the maker", "indexes"))
     expected = "the user may not create the schema ragsweep or the extension vector in this database"
     assert_refused(f"index=pgvector: the server of PGVECTOR_URL cannot be used: {expected}")
 
@@ -219,13 +194,10 @@ def test_a_server_that_goes_away_is_told_without_its_address(database):
 
 
 def test_no_run_records_the_address(application, dataset, database):
-    process = application.run(*dataset, "retriever=dense", "index=pgvector", PGVECTOR_URL=database)
-    assert process.returncode == 0, process.stderr
-    texts = [
-        process.stdout,
-        process.stderr,
-        *(f.read_text("latin1") for f in application.home.rglob("*") if f.is_file()),
-    ]
+    settings = ["retriever=dense", "index=pgvector", "encoder=wordllama"]
+    process = succeeded(application.script_here("run", *application.arguments(*dataset, *settings)))
+    files = [file.read_text("latin1") for file in application.home.rglob("*") if file.is_file()]
+    texts = [process.stdout, process.stderr, *files]
     assert not [text for text in texts if PASSWORD in text or PASSWORD.replace(" ", "%20") in text]
     assert tables(database)
 
@@ -236,3 +208,19 @@ def assert_refused(expected):
         PgvectorIndex().check()
     assert str(refused.value) == expected
     assert "secret" not in "".join(traceback.format_exception(refused.value)).replace("secret of", "")
+
+
+@pytest.mark.real_data
+@pytest.mark.soak  # the embeddings of SciFact take minutes
+@pytest.mark.timeout(900)
+def test_exact_search_ranks_scifact_as_our_exact_search(scifact, scifact_store):
+    search = Search(scifact.texts, tuple(query.text for query in scifact.queries))
+    rankings = [
+        DenseRetriever(SentenceTransformerEncoder(), scifact_store, index).rank(search, 100)
+        for index in (PgvectorIndex(exact=True), ExactIndex())
+    ]
+    assert rankings[0].passages.tolist() == rankings[1].passages.tolist()
+    assert rankings[0].recall_of_exact.min() == 1
+    qrels = scifact.qrels
+    judged = judge(scifact.passage_units[rankings[0].passages], qrels.query, qrels.unit, qrels.grade)
+    assert ndcg(judged, 10).mean() == pytest.approx(0.6451, abs=0.0005)

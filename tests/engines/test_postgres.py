@@ -6,12 +6,14 @@ from typing import ClassVar
 
 import pytest
 import strangers
+from application import succeeded
 from hydra import compose, initialize_config_dir
 from letters import LetterEncoder
-from postgres import PASSWORD, address, postgres
+from postgres import PASSWORD, address, run_in
 
 from ragsweep.core.errors import ConfigError, RagsweepError, RetrieverError
 from ragsweep.core.project import CONF, register_resolvers
+from ragsweep.retrieval import WordLlamaEncoder
 from ragsweep.testing import SystemContract
 from ragsweep_engines.postgres_retriever import PostgresRetriever
 
@@ -22,24 +24,15 @@ LANGCHAIN |= {"page": "cmetadata.page", "first_page": 0}
 
 
 @pytest.fixture(scope="module")
-def server():
-    with postgres("shared_buffers=16MB") as folder:
-        fill(address(folder))
-        yield folder
+def server(postgres_server):
+    fill(address(postgres_server))
+    return postgres_server
 
 
 @pytest.fixture(autouse=True)
 def database(server, monkeypatch):
     monkeypatch.setenv("PGVECTOR_URL", address(server))
     return address(server)
-
-
-def run_in(database, *statement):
-    import psycopg
-
-    with psycopg.connect(database, autocommit=True) as connection:
-        done = connection.execute(*statement)
-        return done.fetchall() if done.description else None
 
 
 def connections(database):
@@ -71,27 +64,16 @@ def fill(database):
         run_in(database, statement)
     rows = zip(strangers.ids(), strangers.vectors().tolist(), strangers.texts(), strangers.metadatas(), strict=True)
     for name, vector, text, metadata in rows:
-        for collection in (1, 2):
-            of_other = [1, 2, 3] if collection == 2 else vector
-            run_in(
-                database,
-                "INSERT INTO langchain_pg_embedding VALUES (%s, %s, %s, %s, %s)",
-                [
-                    f"{name}{'' if collection == 1 else '/other'}",
-                    f"00000000-0000-0000-0000-00000000000{collection}",
-                    str(of_other),
-                    text,
-                    json.dumps(metadata),
-                ],
-            )
-        run_in(
-            database,
-            'INSERT INTO "Docs"."data_Manuals" (text, metadata_, node_id, embedding) VALUES (%s, %s, %s, %s)',
-            [text, json.dumps(metadata), name, str(vector)],
-        )
+        described = json.dumps(metadata)
+        into = "INSERT INTO langchain_pg_embedding VALUES (%s, %s, %s, %s, %s)"
+        run_in(database, into, [name, COLLECTIONS[0], str(vector), text, described])
+        run_in(database, into, [f"{name}/other", COLLECTIONS[1], "[1, 2, 3]", text, described])
+        into = 'INSERT INTO "Docs"."data_Manuals" (text, metadata_, node_id, embedding) VALUES (%s, %s, %s, %s)'
+        run_in(database, into, [text, described, name, str(vector)])
 
 
-FIRST = {"collection_id": "00000000-0000-0000-0000-000000000001"}
+COLLECTIONS = [f"00000000-0000-0000-0000-00000000000{number}" for number in (1, 2)]
+FIRST, SECOND = ({"collection_id": collection} for collection in COLLECTIONS)
 LLAMA_INDEX = {"table": "Docs.data_Manuals", "id": "node_id"}
 
 
@@ -114,54 +96,47 @@ class TestPostgresOfBoth(SystemContract):
     settings: ClassVar = {"encoder": LetterEncoder(), **LLAMA_INDEX, "text": "text", "search": "both"}
 
 
-@pytest.mark.parametrize("distance", ["cosine", "l2", "ip", None])
-def test_the_nearest_rows_come_back_in_their_order(distance):
-    strangers.assert_nearest(answers(**LANGCHAIN, filter=FIRST, distance=distance), distance or "cosine")
+def test_the_nearest_rows_come_back_in_their_order_by_the_distance_of_the_index(database):
+    for distance in ("cosine", "l2", "ip", None):
+        strangers.assert_nearest(answers(**LANGCHAIN, filter=FIRST, distance=distance), distance or "cosine")
+    for distance in ("cosine", "l2", "ip"):
+        run_in(database, f'CREATE INDEX made ON "Docs"."data_Manuals" USING hnsw (embedding vector_{distance}_ops)')
+        try:
+            of_index = answers(**LLAMA_INDEX)
+        finally:
+            run_in(database, 'DROP INDEX "Docs".made')
+        assert strangers.named(of_index) == [strangers.nearest(query, distance)[0][:5] for query in strangers.QUERIES]
 
 
-@pytest.mark.parametrize("distance", ["cosine", "l2", "ip"])
-def test_the_distance_is_that_of_the_index(database, distance):
-    run_in(database, f'CREATE INDEX made ON "Docs"."data_Manuals" USING hnsw (embedding vector_{distance}_ops)')
-    try:
-        found = answers(**LLAMA_INDEX)
-    finally:
-        run_in(database, 'DROP INDEX "Docs".made')
-    assert strangers.named(found) == [strangers.nearest(query, distance)[0][:5] for query in strangers.QUERIES]
-
-
-@pytest.mark.parametrize(
-    ("preset", "settings"),
-    [
-        ("langchain_pgvector", [f"+retriever.filter.collection_id={FIRST['collection_id']}"]),
-        ("llama_index_pgvector", ["retriever.table=Docs.data_Manuals", "retriever.source=metadata_.source"]),
-    ],
-)
-def test_presets_are_the_tables_of_frameworks(preset, settings, letters, store):
+def test_presets_are_the_tables_of_frameworks(letters, store):
     register_resolvers()
-    with initialize_config_dir(str(CONF), version_base=None):
-        node = compose("config", [f"retriever={preset}", "retriever.page=null", *settings]).retriever
-    given = {name: node[name] for name in node if name not in ("_target_", "encoder", "store")}
-    retriever = PostgresRetriever(**given, encoder=letters, store=store)
-    [[first, *_], *_] = retriever.answers(strangers.QUERIES, 5).results
-    source, _, text = strangers.PASSAGES[strangers.ids().index(first.ids[0])]
-    assert (first.source, first.text) == (f"/docs/{source}", text)
+    presets = {
+        "langchain_pgvector": [f"+retriever.filter.collection_id={COLLECTIONS[0]}"],
+        "llama_index_pgvector": ["retriever.table=Docs.data_Manuals", "retriever.source=metadata_.source"],
+    }
+    for preset, settings in presets.items():
+        with initialize_config_dir(str(CONF), version_base=None):
+            node = compose("config", [f"retriever={preset}", "retriever.page=null", *settings]).retriever
+        given = {name: node[name] for name in node if name not in ("_target_", "encoder", "store")}
+        retriever = PostgresRetriever(**given, encoder=letters, store=store)
+        [[first, *_], *_] = retriever.answers(strangers.QUERIES, 5).results
+        source, _, text = strangers.PASSAGES[strangers.ids().index(first.ids[0])]
+        assert (first.source, first.text) == (f"/docs/{source}", text)
 
 
-@pytest.mark.parametrize("column", ["text", "text_search_tsv"])
-def test_full_text_is_that_of_the_server(database, column):
-    settings = {"text": "text"} if column == "text" else {"tsvector": column}
-    found = answers(**LLAMA_INDEX, **settings, search="text")
-    for query, results in zip(strangers.QUERIES, found.results, strict=True):
-        words = " | ".join(word.strip("?,:").lower() for word in query.split())
-        expected = run_in(
-            database,
-            'SELECT node_id, ts_rank(text_search_tsv, to_tsquery(\'english\', %s)) rank FROM "Docs"."data_Manuals" '
-            "WHERE text_search_tsv @@ to_tsquery('english', %s) ORDER BY rank DESC",
-            [words, words],
-        )
-        assert {result.ids[0]: result.score for result in results} == dict(expected)
-        assert [result.score for result in results] == [rank for _, rank in expected]
-    assert any(found.results)
+def test_full_text_is_that_of_the_server(database):
+    select = (
+        'SELECT node_id, ts_rank(text_search_tsv, to_tsquery(\'english\', %s)) rank FROM "Docs"."data_Manuals" '
+        "WHERE text_search_tsv @@ to_tsquery('english', %s) ORDER BY rank DESC"
+    )
+    for settings in ({"text": "text"}, {"tsvector": "text_search_tsv"}):
+        of_words = answers(**LLAMA_INDEX, **settings, search="text").results
+        for query, hits in zip(strangers.QUERIES, of_words, strict=True):
+            words = " | ".join(word.strip("?,:").lower() for word in query.split())
+            expected = run_in(database, select, [words, words])
+            assert {hit.ids[0]: hit.score for hit in hits} == dict(expected)
+            assert [hit.score for hit in hits] == [rank for _, rank in expected]
+        assert any(of_words)
 
 
 def test_both_searches_are_fused():
@@ -186,10 +161,10 @@ def test_a_vector_that_has_no_cosine_is_no_result_and_spoils_no_fusion(database)
             vector = LetterEncoder().encode([text], "passage")[0] * (name != "zero")
             run_in(database, "INSERT INTO zero VALUES (%s, %s, %s)", [name, text, str(vector.tolist())])
         retriever = made(table="zero", text="text", search="both", distance="cosine")
-        found = retriever.answers(["worms"], 5)
+        fused = retriever.answers(["worms"], 5)
     finally:
         run_in(database, "DROP TABLE zero")
-    assert strangers.named(found) == [["worms", "iron"]]
+    assert strangers.named(fused) == [["worms", "iron"]]
 
 
 def test_a_filter_leaves_other_rows_out():
@@ -199,32 +174,24 @@ def test_a_filter_leaves_other_rows_out():
     assert {result.source for results in fewer for result in results} == {"/docs/anaemia.pdf"}
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"table": "nothing"}, r"retriever.table: .* has no 'nothing' \(there is 'Docs.data_Manuals', 'bare', "),
-        ({**LANGCHAIN, "text": "documnt"}, "retriever.text: no result has 'documnt' .*'cmetadata.page'"),
-        ({**LANGCHAIN, "filter": {"lang": "en"}}, "retriever.filter.lang: .* has no column 'lang' .*document"),
-        ({**LANGCHAIN, "filter": {"id": "x"}}, "table 'langchain_pg_embedding' with this filter is empty"),
-        (
-            {"table": "bare", "search": "text", "text": "word"},
-            r"has no column 'word' \(there is words, a, b, growth %s, ",
-        ),
-        ({**LANGCHAIN, "search": "text", "language": "klingon"}, "retriever.language: .*'klingon' .*english"),
-        ({"table": 'x"; DROP TABLE empty; --'}, "retriever.table"),
-    ],
-    ids=str,
-)
-def test_what_is_not_there_is_said_before_anything_is_asked(settings, said):
-    with pytest.raises((ConfigError, RetrieverError), match=said) as refused:
-        made(**settings).check()
-    assert "\n" not in str(refused.value)
+REFUSED = [  # settings, and what the refusal names
+    ({"table": "nothing"}, r"retriever.table: .* has no 'nothing' \(there is 'Docs.data_Manuals', 'bare', "),
+    ({**LANGCHAIN, "text": "documnt"}, "retriever.text: no result has 'documnt' .*'cmetadata.page'"),
+    ({**LANGCHAIN, "filter": {"lang": "en"}}, "retriever.filter.lang: .* has no column 'lang' .*document"),
+    ({**LANGCHAIN, "filter": {"id": "x"}}, "table 'langchain_pg_embedding' with this filter is empty"),
+    ({"table": "bare", "search": "text", "text": "word"}, r"has no column 'word' \(there is words, a, b, growth %s, "),
+    ({**LANGCHAIN, "search": "text", "language": "klingon"}, "retriever.language: .*'klingon' .*english"),
+    ({"table": 'x"; DROP TABLE empty; --'}, "retriever.table"),
+]
 
 
-def test_vectors_of_another_encoder_are_refused_in_one_line():
-    second = {"collection_id": "00000000-0000-0000-0000-000000000002"}
+def test_what_is_not_there_is_said_before_anything_is_asked():
+    for settings, message in REFUSED:
+        with pytest.raises((ConfigError, RetrieverError), match=message) as refused:
+            made(**settings).check()
+        assert "\n" not in str(refused.value)
     with pytest.raises(ConfigError, match=r"encoder: embeds in 26 dimensions, and table .* with this filter has 3"):
-        answers(**LANGCHAIN, filter=second)
+        answers(**LANGCHAIN, filter=SECOND)
 
 
 def test_a_query_is_no_part_of_a_statement():
@@ -252,22 +219,19 @@ def test_a_reader_needs_no_other_right(server, database, monkeypatch):
     strangers.assert_nearest(answers(**LANGCHAIN, filter=FIRST), "cosine")
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
+def test_a_server_that_cannot_be_used_is_said_without_a_secret(server, monkeypatch):
+    changes = [
         ({"password": "a wrong secret"}, "it refuses the password"),
         ({"folder": "127.0.0.1&port=1"}, "nothing answers there"),
-    ],
-    ids=str,
-)
-def test_a_server_that_cannot_be_used_is_said_without_a_secret(server, monkeypatch, change, said):
-    monkeypatch.setenv("PGVECTOR_URL", address(**{"folder": server, **change}))
-    with pytest.raises((ConfigError, RetrieverError), match=f"PGVECTOR_URL cannot be used: {said}") as refused:
-        made(**LANGCHAIN).check()
-    assert "secret" not in str(refused.value)
-    with pytest.raises(RagsweepError) as refused:
-        made(**LANGCHAIN, retries=1).answers(["one"], 5)
-    assert PASSWORD not in str(refused.value)
+    ]
+    for change, message in changes:
+        monkeypatch.setenv("PGVECTOR_URL", address(**{"folder": server, **change}))
+        with pytest.raises((ConfigError, RetrieverError), match=f"PGVECTOR_URL cannot be used: {message}") as refused:
+            made(**LANGCHAIN).check()
+        assert "secret" not in str(refused.value)
+        with pytest.raises(RagsweepError) as refused:
+            made(**LANGCHAIN, retries=1).answers(["one"], 5)
+        assert PASSWORD not in str(refused.value)
 
 
 def test_a_connection_that_was_ended_is_opened_again(database):
@@ -294,23 +258,43 @@ def test_a_query_that_takes_too_long_is_ended_by_the_server(database):
         run_in(database, "DROP VIEW slow")
 
 
-@pytest.mark.parametrize(
-    ("address", "variables", "same"),
-    [
-        ("postgresql://me:other@host/data", {}, True),
-        ("postgresql://me@host/data", {"PGPASSWORD": "secret"}, True),
-        ("postgresql://you:secret@host/data", {}, False),
-        ("postgresql://me:secret@host/data?options=-csearch_path%3Dother", {}, False),
-        ("postgresql://me:secret@host/data?hostaddr=127.0.0.1", {}, False),
-        ("postgresql://me:secret@host/data?service=another", {}, False),
-        ("postgresql://me:secret@host/data", {"PGOPTIONS": "-csearch_path=other"}, False),
-        ("postgresql://me:secret@host/data", {"PGPORT": "5433"}, False),
-    ],
-)
-def test_whatever_leads_to_other_rows_is_in_the_fingerprint(monkeypatch, address, variables, same):
+LEADS_TO = [  # an address, variables, and whether they lead to the same rows
+    ("postgresql://me:other@host/data", {}, True),
+    ("postgresql://me@host/data", {"PGPASSWORD": "secret"}, True),
+    ("postgresql://you:secret@host/data", {}, False),
+    ("postgresql://me:secret@host/data?options=-csearch_path%3Dother", {}, False),
+    ("postgresql://me:secret@host/data?hostaddr=127.0.0.1", {}, False),
+    ("postgresql://me:secret@host/data?service=another", {}, False),
+    ("postgresql://me:secret@host/data", {"PGOPTIONS": "-csearch_path=other"}, False),
+    ("postgresql://me:secret@host/data", {"PGPORT": "5433"}, False),
+]
+
+
+def test_whatever_leads_to_other_rows_is_in_the_fingerprint(monkeypatch):
     monkeypatch.setenv("PGVECTOR_URL", "postgresql://me:secret@host/data")
-    here = made(**LANGCHAIN).fingerprint
-    monkeypatch.setenv("PGVECTOR_URL", address)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    assert (made(**LANGCHAIN).fingerprint == here) == same
+    fingerprint = made(**LANGCHAIN).fingerprint
+    for url, variables, is_same in LEADS_TO:
+        with monkeypatch.context() as patch:
+            for name, value in {"PGVECTOR_URL": url, **variables}.items():
+                patch.setenv(name, value)
+            assert (made(**LANGCHAIN).fingerprint == fingerprint) == is_same, (url, variables)
+
+
+def test_a_table_is_measured_and_compared_when_it_is_gone(application, dataset, database, monkeypatch):
+    monkeypatch.setenv("PGVECTOR_URL", database)
+    vectors = WordLlamaEncoder().encode(strangers.texts(), "passage").tolist()
+    rows = zip(strangers.ids(), strangers.texts(), map(json.dumps, strangers.metadatas()), vectors, strict=True)
+    run_in(database, "CREATE TABLE manuals (id text, text text, metadata jsonb, embedding vector)")
+    try:
+        for *fields, vector in rows:
+            run_in(database, "INSERT INTO manuals VALUES (%s, %s, %s, %s)", [*fields, str(vector)])
+        settings = ["retriever=postgres", "retriever.table=manuals", "retriever.first_page=0", "encoder=wordllama"]
+        succeeded(application.script_here("run", *application.arguments(*dataset, *settings, "k=2")))
+    finally:
+        run_in(database, "DROP TABLE manuals")
+    [run] = application.runs()
+    assert run.data.metrics["recall"] > 0.5
+    assert run.data.metrics["latency/mean_ms"] > 0
+    again = succeeded(application.script_here("reproduce", run.info.run_id, *dataset[2:]))
+    assert "by what the system had returned" in again.stdout
+    assert "identical: " in again.stdout

@@ -1,4 +1,4 @@
-"""A collection of a Qdrant server: how it is searched, restored and left alone, and errors without the key."""
+"""A collection of a Qdrant server: searched, restored, measured and left alone, and its key is kept nowhere."""
 
 import io
 import socket
@@ -11,9 +11,12 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+import small
+from application import in_this_process, succeeded
 from letters import LetterEncoder
 
 from ragsweep.core.errors import ConfigError, RagsweepError, RetrieverError
+from ragsweep.retrieval import WordLlamaEncoder
 from ragsweep.testing import SystemContract
 from ragsweep_engines import asking, qdrant_retriever
 from ragsweep_engines.qdrant_retriever import QdrantRetriever
@@ -22,7 +25,7 @@ with suppress(ImportError):  # where they are not installed, the mark skips the 
     from qdrant_server import qdrant_server, sparse
 
 pytestmark = pytest.mark.extra("qdrant")
-KEY = "a-key-that-nobody-may-see"
+KEY = "a-key-that-nobody-may-see-" + "0123456789"  # a run records the changes of a clone, which may have this line
 TEXTS = [
     "iron tablets are taken daily",
     "malaria is found with a rapid test",
@@ -52,10 +55,10 @@ def made(**settings):
     return QdrantRetriever(**{"collection": "manuals", "encoder": LetterEncoder(), "depth": 3, **settings})
 
 
-def found(**settings):
+def points(**settings):
     """The ids of the points for each query, and their scores."""
     results = made(**settings).answers(QUERIES, 100).results
-    return [{int(each.ids[0]): each.score for each in of_query} for of_query in results]
+    return [{int(hit.ids[0]): hit.score for hit in hits} for hits in results]
 
 
 class TestQdrant(SystemContract):
@@ -69,7 +72,7 @@ def cosines(query):
 
 
 def test_points_are_those_of_an_exact_search_with_what_their_payload_says(server):
-    for query, scores in zip(QUERIES, found(), strict=True):
+    for query, scores in zip(QUERIES, points(), strict=True):
         best = np.argsort(-cosines(query), kind="stable")[:3]
         assert [*scores] == [10 + row for row in best]
         assert [*scores.values()] == pytest.approx(cosines(query)[best], abs=1e-6)
@@ -80,59 +83,54 @@ def test_points_are_those_of_an_exact_search_with_what_their_payload_says(server
 
 
 def test_a_threshold_and_a_filter_leave_out_what_they_say(server):
-    assert all(score >= 0.7 for scores in found(score_threshold=0.7, depth=5) for score in scores.values())
+    assert all(score >= 0.7 for scores in points(score_threshold=0.7, depth=5) for score in scores.values())
     for filter_, kept in [
         ({"topic": 1}, {11, 13}),
         ({"metadata.file_path": ["docs/0.pdf", "docs/2.pdf"]}, {10, 12}),
         ({"metadata": {"file_path": "docs/3.pdf"}}, {13}),
     ]:
-        assert {point for scores in found(filter=filter_, depth=5) for point in scores} == kept
+        assert {point for scores in points(filter=filter_, depth=5) for point in scores} == kept
     assert server.asked[-1]["filter"]["must"][0]["key"] == "metadata.file_path"
     assert {*server.writes} == {"PUT /collections/manuals/index?wait=true"}  # of texts alone
     assert {body["field_name"] for body in server.indexed} == {"metadata.file_path"}
 
 
 def test_the_sparse_vector_is_made_by_the_server(server):
-    [*_, zinc] = found(vector=None, sparse_vector="words", language="german")
-    weights = dict(zip(sparse("zinc").indices, sparse("zinc").values, strict=True))
-    expected = {
-        10 + row: sum(
-            weights.get(at, 0) * value for at, value in zip(sparse(text).indices, sparse(text).values, strict=True)
-        )
-        for row, text in enumerate(TEXTS)
-    }
-    assert zinc == {point: expected[point] for point in zinc}
+    [*_, zinc] = points(vector=None, sparse_vector="words", language="german")
+    weights, *of_texts = (dict(zip(*vars(sparse(text)).values(), strict=True)) for text in ("zinc", *TEXTS))
+    products = [sum(weights.get(at, 0) * value for at, value in of_text.items()) for of_text in of_texts]
+    assert zinc == {point: products[point - 10] for point in zinc}
     assert server.asked[-1]["query"]["nearest"]["options"] == {"language": "german"}
 
 
-@pytest.mark.parametrize("fusion", ["rrf", "dbsf"])
-def test_both_vectors_are_fused_by_the_server(server, fusion):
-    both = {"sparse_vector": "words", "fusion": fusion}
-    assert found(**both, candidates=2) != found(**both, candidates=5)
-    first, second = server.asked[0]["prefetch"]
-    assert (first["limit"], second["using"], server.asked[0]["query"]) == (2, "words", {"fusion": fusion})
+def test_both_vectors_are_fused_by_the_server(server):
+    for fusion in ("rrf", "dbsf"):
+        before, both = len(server.asked), {"sparse_vector": "words", "fusion": fusion}
+        assert points(**both, candidates=2) != points(**both, candidates=5)
+        request = server.asked[before]
+        first, second = request["prefetch"]
+        assert (first["limit"], second["using"], request["query"]) == (2, "words", {"fusion": fusion})
 
 
 def test_settings_of_the_search_reach_the_server(server):
-    found(ef_search=7)
-    found(exact=True, ef_search=7)
+    points(ef_search=7)
+    points(exact=True, ef_search=7)
     sent = [(body["params"].get("hnsw_ef"), body["params"]["exact"]) for body in server.asked[2:4]]
     assert sent == [(7, False), (None, True)]
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"collection": "nothing"}, r"has no collection 'nothing' \(there is 'manuals'\); set retriever.snapshot"),
-        ({"vector": "other"}, r"retriever.vector: collection 'manuals' has no 'other' \(there is ''\)"),
-        ({"vector": None, "sparse_vector": "other"}, "retriever.sparse_vector: collection 'manuals' has no 'other'"),
-        ({"source": "file"}, r"retriever.source: no result has 'file' \(there is 'id', 'metadata.file_path'"),
-    ],
-    ids=str,
-)
-def test_what_a_collection_does_not_have_is_said_before_a_run(settings, said):
-    with pytest.raises(RagsweepError, match=said):
-        made(**settings).check()
+REFUSED = [
+    ({"collection": "nothing"}, r"has no collection 'nothing' \(there is 'manuals'\); set retriever.snapshot"),
+    ({"vector": "other"}, r"retriever.vector: collection 'manuals' has no 'other' \(there is ''\)"),
+    ({"vector": None, "sparse_vector": "other"}, "retriever.sparse_vector: collection 'manuals' has no 'other'"),
+    ({"source": "file"}, r"retriever.source: no result has 'file' \(there is 'id', 'metadata.file_path'"),
+]
+
+
+def test_what_a_collection_does_not_have_is_said_before_a_run():
+    for settings, message in REFUSED:
+        with pytest.raises(RagsweepError, match=message):
+            made(**settings).check()
 
 
 def snapshot(folder, *names):
@@ -162,13 +160,11 @@ def test_a_snapshot_is_restored_where_the_collection_is_absent_and_its_source_is
     assert len(server.uploaded) == 1
 
 
-@pytest.mark.parametrize(
-    ("names", "said"), [(None, "cannot be read"), ((), "has no segments"), (("0/config.json",), "has no segments")]
-)
-def test_a_file_that_is_no_snapshot_is_not_uploaded(server, tmp_path, names, said):
-    path = tmp_path / "nosuch" if names is None else snapshot(tmp_path, *names)
-    with pytest.raises(RetrieverError, match=rf"retriever\.snapshot: .*{said}"):
-        made(collection="other", snapshot=str(path)).check()
+def test_a_file_that_is_no_snapshot_is_not_uploaded(server, tmp_path):
+    for names, message in ((None, "cannot be read"), ((), "has no segments"), (("0/config.json",), "has no segments")):
+        path = tmp_path / "nosuch" if names is None else snapshot(tmp_path, *names)
+        with pytest.raises(RetrieverError, match=rf"retriever\.snapshot: .*{message}"):
+            made(collection="other", snapshot=str(path)).check()
     assert server.uploaded == []
 
 
@@ -181,25 +177,25 @@ def test_the_address_may_be_in_the_project_s_env_file(server, monkeypatch, tmp_p
     made().check()
 
 
-@pytest.mark.parametrize(
-    ("url", "key", "said"),
-    [
-        ("http://127.0.0.1:1", KEY, "http://127.0.0.1:1 cannot be reached"),
-        (None, "another-key-nobody-may-see", "refuses the key in QDRANT_API_KEY (403"),
-        (None, "", "wants a key; set QDRANT_API_KEY"),
-        ("https://127.0.0.1:PORT", KEY, "cannot be reached"),
-    ],
-    ids=["nobody there", "wrong key", "no key", "no TLS"],
-)
-def test_a_server_that_cannot_be_used_is_said_in_one_line_without_the_key(server, monkeypatch, url, key, said):
-    monkeypatch.setenv("QDRANT_URL", (url or server.url).replace("PORT", str(server.server_port)))
-    monkeypatch.setenv("QDRANT_API_KEY", key)
-    with pytest.raises(RetrieverError) as error:
-        made().check()
-    assert str(error.value).startswith("QDRANT_URL: ")
-    assert said in str(error.value)
-    assert "\n" not in str(error.value)
-    assert "key-" not in str(error.value)
+UNUSABLE = {  # an address, a key, and what is said
+    "nobody there": ("http://127.0.0.1:1", KEY, "http://127.0.0.1:1 cannot be reached"),
+    "wrong key": ("http://127.0.0.1:PORT", "another-key-nobody-may-see", "refuses the key in QDRANT_API_KEY (403"),
+    "no key": ("http://127.0.0.1:PORT", "", "wants a key; set QDRANT_API_KEY"),
+    "no TLS": ("https://127.0.0.1:PORT", KEY, "cannot be reached"),
+}
+
+
+def test_a_server_that_cannot_be_used_is_said_in_one_line_without_the_key(server, monkeypatch):
+    for url, key, message in UNUSABLE.values():
+        monkeypatch.setenv("QDRANT_URL", url.replace("PORT", str(server.server_port)))
+        monkeypatch.setenv("QDRANT_API_KEY", key)
+        with pytest.raises(RetrieverError) as error:
+            made().check()
+        line = str(error.value)
+        assert line.startswith("QDRANT_URL: ")
+        assert message in line
+        assert "\n" not in line
+        assert "key-" not in line
 
 
 @contextmanager
@@ -231,18 +227,93 @@ def test_a_key_that_goes_out_without_encryption_is_said(monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("QDRANT_URL: qdrant.example.org gets the key without encryption")
 
 
-@pytest.mark.parametrize(
-    "url", [f"https://me:{KEY}@host:6333", f"https://host:6333?api-key={KEY}", f"https://{KEY}.example", "host:6333"]
-)
-def test_an_address_with_a_key_in_it_is_not_repeated(monkeypatch, url):
-    monkeypatch.setenv("QDRANT_URL", url)
-    with pytest.raises(ConfigError, match="QDRANT_URL: expected an address") as error:
-        made().check()
-    assert KEY not in str(error.value)
+def test_an_address_with_a_key_in_it_is_not_repeated(monkeypatch):
+    for place in (
+        f"https://me:{KEY}@host:6333",
+        f"https://host:6333?api-key={KEY}",
+        f"https://{KEY}.example",
+        "host:1",
+    ):
+        monkeypatch.setenv("QDRANT_URL", place)
+        with pytest.raises(ConfigError, match="QDRANT_URL: expected an address") as error:
+            made().check()
+        assert KEY not in str(error.value)
 
 
+@pytest.mark.usefixtures("processes")
 def test_nothing_of_qdrant_is_loaded_before_it_is_used():
     code = (
         "import sys, ragsweep_engines.qdrant_retriever; assert not [n for n in sys.modules if n.startswith('qdrant_')]"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+PAGES = [(name, at, text) for name, pages in small.PAGES.items() for at, text in enumerate(pages, 1) if text]
+COLLECTION = ("retriever=qdrant", "retriever.collection=manuals")
+
+
+def assert_no_key(application, process):
+    """Neither the output nor any file has it: database, artifacts, outputs and store."""
+    folders = (application.home, application.cache)
+    files = [path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()]
+    assert files
+    assert not any(KEY.encode() in text for text in (process.stdout.encode(), process.stderr.encode(), *files))
+
+
+def test_a_wrong_key_is_refused_before_a_run_and_kept_nowhere(application, dataset, server):
+    server.key, server.status = "the right one", 401
+    process = application.script_here("run", *application.arguments(*COLLECTION, *dataset))
+    assert process.returncode == 2, process.stderr
+    *_, line = process.stderr.splitlines()
+    assert f"QDRANT_URL: {server.url} refuses the key in QDRANT_API_KEY (401" in line
+    assert "Traceback" not in process.stderr
+    assert application.runs() == []
+    assert server.writes == []
+    assert_no_key(application, process)
+
+
+def test_a_collection_is_measured(application, dataset, server):
+    """Its points are chunks of the pages of the dataset, which their payload names."""
+    chunks = [(source, page, part) for source, page, text in PAGES for part in text.partition(". ")[::2] if part]
+    payloads = [{"file_path": f"/data/{source}", "page": page, "content": text} for source, page, text in chunks]
+    texts = [text for *_, text in chunks]
+    server.fill("pages", payloads, texts, WordLlamaEncoder().encode(texts, "passage"))
+    settings = ("retriever=qdrant", "retriever.collection=pages", "encoder=wordllama", "k=3", *dataset)
+    process = succeeded(application.script_here("run", *application.arguments(*settings)))
+    strict = application.arguments(*settings, "retriever.score_threshold=2")
+    succeeded(application.script_here("run", *strict))  # its own threshold removes everything, which is no failure
+    run, without_hits = application.runs()
+    assert without_hits.data.metrics["hit_rate"] == 0
+    assert run.data.metrics["hit_rate"] > 0.5
+    assert f"Qdrant collection 'pages': {len(texts)} points, status green" in process.stderr
+    assert "Results read by id=id, source=file_path, page=page, text=content, score=score." in process.stderr
+    assert server.writes == []
+    assert_no_key(application, process)
+
+
+def test_a_command_shows_a_collection_and_the_chunks_of_a_document(tmp_path, server):
+    chunks = [f"page {number} of the manual" for number in range(120)]  # more than one request lists
+    payloads = [{"metadata": {"file_path": "a.pdf"}, "content": text} for text in chunks]
+    payloads.append({"metadata": {"file_path": "b.pdf"}, "content": "another one"})
+    server.fill("pages", payloads, [*chunks, "another one"])
+
+    def shown(*arguments):
+        process = in_this_process(tmp_path, "qdrant", *arguments)
+        assert KEY not in process.stdout + process.stderr
+        return process.returncode, process.stdout.splitlines(), process.stderr
+
+    assert shown() == (0, ["manuals", "pages"], "")
+    _, about, _ = shown("pages")
+    assert {"status: green", "points: 121", "sparse vectors: words"} <= {*about}
+    assert any(line.startswith("vectors: (no name), ") for line in about)
+    _, listed, _ = shown("pages", "--document", "a.pdf")
+    assert listed == [f"{number} (id {10 + number}): {text}" for number, text in enumerate(chunks)]
+    refusals = {
+        ("nosuch",): "nosuch",
+        ("pages", "--document", "c.pdf"): "--document: no point has 'c.pdf' in metadata.file_path",
+        ("pages", "--document", "a.pdf", "--field", "topic"): "--field: no point has a document in topic",
+    }
+    for arguments, message in refusals.items():
+        status, out, err = shown(*arguments)
+        assert (status, out, message in err) == (2, [], True)
+    assert server.writes == []

@@ -54,15 +54,13 @@ def fill_milvus():
 def fill_lancedb():
     import lancedb
 
-    named = [
-        {"id": name, "vector": vector, "text": text, "metadata": metadata} for name, vector, text, metadata in rows()
-    ]
-    lancedb.connect("lancedb").create_table("manuals", named)
+    fields = ("id", "vector", "text", "metadata")
+    lancedb.connect("lancedb").create_table("manuals", [dict(zip(fields, row, strict=True)) for row in rows()])
 
 
-@pytest.mark.parametrize("name", RECIPES)
-def test_a_recipe_has_at_most_12_lines(name):
-    assert len([line for line in RECIPES[name].splitlines() if line.strip()]) <= 12
+def test_a_recipe_has_at_most_12_lines():
+    lines = {name: [line for line in recipe.splitlines() if line.strip()] for name, recipe in RECIPES.items()}
+    assert [name for name in lines if len(lines[name]) > 12] == []
 
 
 @pytest.mark.parametrize("fill", [fill_chroma, fill_milvus, fill_lancedb], ids=["my_chroma", "my_milvus", "my_lancedb"])
@@ -74,13 +72,11 @@ def test_a_recipe_of_a_database_finds_what_an_exact_search_finds(fill, request, 
     name = request.node.callspec.id
     (tmp_path / f"{name}.py").write_text(RECIPES[name])
     fill()
-    found = CallableRetriever(f"{name}:build", depth=strangers.DEPTH).answers(strangers.QUERIES, 100).results
+    answers = CallableRetriever(f"{name}:build", depth=strangers.DEPTH).answers(strangers.QUERIES, 100).results
     scores = encode(strangers.QUERIES, "query") @ encode(strangers.texts(), "passage").T
-    for results, best in zip(found, np.argsort(-scores, kind="stable"), strict=True):
+    for hits, best in zip(answers, np.argsort(-scores, kind="stable"), strict=True):
         expected = [(strangers.ids()[row], *strangers.PASSAGES[row]) for row in best[: strangers.DEPTH].tolist()]
-        assert [(each.ids[0], each.source, int(each.page), each.text) for each in results] == [
-            (name, f"/docs/{source}", at, text) for name, source, at, text in expected
-        ]
+        assert [(hit.ids[0], hit.source.removeprefix("/docs/"), int(hit.page), hit.text) for hit in hits] == expected
 
 
 def test_the_recipe_of_langfuse_writes_what_was_returned_last(tmp_path, monkeypatch):
@@ -92,8 +88,8 @@ def test_the_recipe_of_langfuse_writes_what_was_returned_last(tmp_path, monkeypa
     class Langfuse(BaseHTTPRequestHandler):
         def do_GET(self):
             asked = parse_qs(urlsplit(self.path).query)
-            known = (asked["type"], self.headers["Authorization"]) == (["RETRIEVER"], "Basic cHVibGljOnNlY3JldA==")
-            self.send_response(200 if known else 401)
+            expected = (["RETRIEVER"], "Basic cHVibGljOnNlY3JldA==")
+            self.send_response(200 if (asked["type"], self.headers["Authorization"]) == expected else 401)
             self.end_headers()
             self.wfile.write(json.dumps({"data": pages.get(asked["page"][0], [])}).encode())
 
@@ -109,5 +105,5 @@ def test_the_recipe_of_langfuse_writes_what_was_returned_last(tmp_path, monkeypa
         at = f"http://127.0.0.1:{server.server_port}"
         exec(RECIPES["my_langfuse_traces"].replace("https://cloud.langfuse.com", at), {})
         server.shutdown()
-    found = ReturnedRetriever("returned.jsonl").answers(["iron?", "tea?", "zinc?"], 5).results
-    assert [each and [result.text for result in each] for each in found] == [["new"], ["tea"], None]
+    answers = ReturnedRetriever("returned.jsonl").answers(["iron?", "tea?", "zinc?"], 5).results
+    assert [hits and [hit.text for hit in hits] for hits in answers] == [["new"], ["tea"], None]

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import small
+from application import succeeded
 from search_server import PAGES, SearchServer, json_of
 
 SYSTEM = '''
@@ -27,18 +28,12 @@ class Words:
         with LOG.open("a") as log:
             log.write(query + "\\n")
         wanted = {{word[: self.letters] for word in query.lower().split()}}
-        found = []
+        hits = []
         for source, texts in PAGES.items():
             for at, text in enumerate(texts):
                 shared = len(wanted & {{word[: self.letters] for word in text.lower().split()}})
-                found.append({{"text": text, "source": source, "page": at + self.first_page, "score": shared}})
-        return sorted(found, key=lambda each: -each["score"])[:k]
-
-
-def breaks(query, k):
-    if "worms" in query:
-        raise ValueError("the index is gone")
-    return Words().search(query, k)
+                hits.append({{"text": text, "source": source, "page": at + self.first_page, "score": shared}})
+        return sorted(hits, key=lambda hit: -hit["score"])[:k]
 '''
 
 
@@ -49,6 +44,13 @@ def system(tmp_path_factory):
     (folder / "mine.py").write_text(SYSTEM.format(pages=small.PAGES, log=str(folder / "asked.txt")))
     (folder / "asked.txt").write_text("")
     return folder
+
+
+@pytest.fixture
+def importable(system, monkeypatch):
+    """Let this process import the module anew, as a process that starts there does."""
+    monkeypatch.syspath_prepend(str(system))
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
 
 
 def asked(system):
@@ -73,35 +75,32 @@ def test_a_sweep_over_a_setting_of_a_system_asks_each_query_once_a_value(swept, 
     assert "coverage/units" not in runs["9"].data.metrics
 
 
-def test_a_second_sweep_needs_no_system(swept, shared_application, system):
+def test_a_second_sweep_needs_no_system(swept, shared_application, system, importable):
     before = len(asked(system))
     gone = {"PYTHONPATH": str(system), "GONE": "1"}
-    again = shared_application.run("-m", *swept[1], "tracking.experiment=again", **gone)
-    assert again.returncode == 0, again.stderr
+    succeeded(shared_application.run("-m", *swept[1], "tracking.experiment=again", **gone))
     assert len(asked(system)) == before
     measured = [run for run in shared_application.children() if run.data.params["retriever.settings.letters"] == "9"]
     assert len({json.dumps(run.data.metrics, sort_keys=True) for run in measured}) == 1  # latency included
     for other in ("retriever.depth=3", "retriever.recheck=1"):
-        needed = shared_application.run("-m", *swept[1], other, **gone)
+        needed = shared_application.script_here("run", "-m", *shared_application.arguments(*swept[1], other), GONE="1")
         assert (needed.returncode, needed.stdout) == (2, "")
         assert "the database of the system is gone" in needed.stderr
 
 
-def test_a_run_is_compared_without_its_system(swept, shared_application, dataset, system):
+def test_a_run_is_compared_without_its_system(swept, shared_application, dataset, system, importable):
     before = len(asked(system))
     [run, *_] = shared_application.children()
     again = ["reproduce", run.info.run_id, *dataset[2:]]
-    gone = shared_application.script_here(*again)
-    assert gone.returncode == 0, gone.stderr
+    gone = succeeded(shared_application.script_here(*again))
     assert "by what the system had returned" in gone.stdout
     assert "identical: " in gone.stdout
     assert len(asked(system)) == before
-    there = shared_application.script(*again, "--allow", "mine", PYTHONPATH=str(system))
-    assert there.returncode == 0, there.stdout
-    assert "by what" not in there.stdout
+    with_system = succeeded(shared_application.script_here(*again, "--allow", "mine"))
+    assert "by what" not in with_system.stdout
     assert len(asked(system)) == before + len(small.QUERIES)
     explained = shared_application.script_here("explain", run.info.run_id, small.QUERIES[0][0], *dataset[2:])
-    assert explained.returncode == 0, explained.stderr
+    succeeded(explained)
     assert "by what the system had returned" in explained.stdout
 
 
@@ -114,7 +113,7 @@ def test_the_export_of_a_system_is_refused_before_it_may_be_called(swept, shared
 
 
 @pytest.fixture
-def harmful(swept, shared_application, system, tmp_path, monkeypatch):
+def harmful(swept, shared_application, tmp_path, importable):
     """Let the record of a run call something else, with an argument that would leave a file."""
     [run, *_] = shared_application.children()
     config = shared_application.artifacts(run) / "config" / "config.yaml"
@@ -126,68 +125,62 @@ def harmful(swept, shared_application, system, tmp_path, monkeypatch):
         config.write_text(text.replace("mine:Words", call).replace("letters: 1", argument))
         return run.info.run_id
 
-    monkeypatch.syspath_prepend(str(system))
     yield to
-    sys.modules.pop("mine", None)
     config.write_text(text)
     hidden.rename(returned)
 
 
-@pytest.mark.parametrize("call", ["os:system", "mine:os.system", "mine:os", "subprocess:run"])
-def test_no_record_chooses_what_is_called(harmful, shared_application, dataset, system, call):
-    again = ["reproduce", harmful(call), *dataset[2:], "--allow", "mine"]
-    process = shared_application.script_here(*again)
-    assert process.returncode == 2
-    assert "retriever.call: " in process.stderr
-    assert not any(system.parent.rglob("called_by_a_record"))
+def test_no_record_chooses_what_is_called(harmful, shared_application, dataset, tmp_path):
+    for call in ("os:system", "mine:os.system", "mine:os", "subprocess:run"):
+        process = shared_application.script_here("reproduce", harmful(call), *dataset[2:], "--allow", "mine")
+        assert process.returncode == 2
+        assert "retriever.call: " in process.stderr
+    assert not any(tmp_path.rglob("called_by_a_record"))
 
 
-def test_questions_and_judged_ids_are_enough(application, system, tmp_path):
+@pytest.mark.usefixtures("importable")
+def test_questions_and_judged_ids_are_enough(application, tmp_path):
     rows = ["id,query,relevant_docs"]
     rows += [f'{at},"{query}","{"; ".join(pages)}"' for at, (query, pages, _) in enumerate(small.QUERIES)]
     (tmp_path / "questions.csv").write_text("\n".join(rows))
     questions = ["corpus=none", "questions=table", f"questions.path={tmp_path}/questions.csv", "dataset.name=bare"]
     settings = ["retriever=callable", "retriever.call=mine:Words", "k=2"]
-    process = application.run(*questions, *settings, PYTHONPATH=str(system))
-    assert process.returncode == 0, process.stderr
+    succeeded(application.script_here("run", *application.arguments(*questions, *settings)))
     [run] = application.runs()
     assert run.data.metrics["recall"] > 0.5
     assert run.data.metrics["context/tokens"] > 0  # of the texts that came back
-    refused = application.run(*questions, "retriever=sparse")
+    refused = application.script_here("run", *application.arguments(*questions, "retriever=sparse"))
     assert refused.returncode == 2
     assert "or name a corpus: only a retriever that runs elsewhere needs none" in refused.stderr
 
 
-def test_questions_without_an_answer_are_asked_and_a_record_without_them_does_not_tell(application, system, tmp_path):
+def test_questions_without_an_answer_are_asked_and_a_record_without_them_does_not_tell(
+    application, system, importable, tmp_path
+):
     """A function and a service that always answer have a rate of 1; results of before without it have none."""
     queries = [*((query, pages, True) for query, pages, _ in small.QUERIES), ("Pizza?", [], False)]
-    entries = [dict(zip(("query", "relevant_docs", "answerable"), each, strict=True)) for each in queries]
-    lines = [json.dumps({**each, "id": str(at)}) for at, each in enumerate(entries)]
-    (tmp_path / "questions.jsonl").write_text("\n".join(lines))
+    fields = ("id", "query", "relevant_docs", "answerable")
+    rows = [dict(zip(fields, (str(row), *query), strict=True)) for row, query in enumerate(queries)]
+    (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, rows)))
     questions = ["corpus=none", "questions=table", f"questions.path={tmp_path}/questions.jsonl", "dataset.name=bare"]
+
+    def run(*settings):
+        return application.script_here("run", *application.arguments(*questions, *settings))
+
     before = len(asked(system))
-    called = ["retriever=callable", "retriever.call=mine:Words", f"store.path={tmp_path}/store"]
-    one = application.run(*questions, *called, PYTHONPATH=str(system))
-    assert one.returncode == 0, one.stderr
+    succeeded(run("retriever=callable", "retriever.call=mine:Words", f"store.path={tmp_path}/store"))
     assert len(asked(system)) == before + len(queries)
-    always = json_of({"results": [{"source": PAGES[0][0], "page": PAGES[0][1] + 1, "text": PAGES[0][2]}]})
+    source, page, text = PAGES[0]
+    always = json_of({"results": [{"source": source, "page": page + 1, "text": text}]})
     with SearchServer(lambda query, time: always) as server:
-        other = application.run(*questions, "retriever=http", f"retriever.url={server.url}")
-        assert other.returncode == 0, other.stderr
-        assert sorted(each.body["query"] for each in server.asked) == sorted(query for query, _, _ in queries)
-    runs = application.runs()
-    assert [run.data.metrics["false_find_rate"] for run in runs] == [1, 1]
-    assert [run.data.metrics["hit_or_refuse"] for run in runs] == [0, 0]
-    before = [
-        {"query": query, "results": [{"source": PAGES[0][0], "page": "2"}] if yes else None}
-        for query, _, yes in queries
-    ]
-    (tmp_path / "before.jsonl").write_text("\n".join(map(json.dumps, before)))
-    required = [
-        "retriever=returned",
-        f"retriever.path={tmp_path}/before.jsonl",
-        "decision.require={false_find_rate: 1}",
-    ]
-    refused = application.run(*questions, *required)
+        succeeded(run("retriever=http", f"retriever.url={server.url}"))
+        assert sorted(request.body["query"] for request in server.asked) == sorted(query for query, *_ in queries)
+    metrics = [run.data.metrics for run in application.runs()]
+    assert [(values["false_find_rate"], values["hit_or_refuse"]) for values in metrics] == [(1, 0), (1, 0)]
+    hit = [{"source": source, "page": "2"}]
+    recorded = [{"query": query, "results": hit if answerable else None} for query, _, answerable in queries]
+    (tmp_path / "before.jsonl").write_text("\n".join(map(json.dumps, recorded)))
+    returned = ["retriever=returned", f"retriever.path={tmp_path}/before.jsonl"]
+    refused = run(*returned, "decision.require={false_find_rate: 1}")
     assert refused.returncode == 2
     assert "decision.require: false_find_rate is not measured" in refused.stderr

@@ -2,10 +2,13 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import mlflow
 import numpy as np
 import pytest
+import small
+from application import succeeded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +20,7 @@ from ragsweep_engines.traces_retriever import TracesRetriever, same_question, tr
 
 QUESTION = "What clears worms?"
 START = 15 * 10**17  # nanoseconds
-FOUND = (
+HITS = (
     Result(("d7",), "m.pdf", "3", "Albendazole clears worms.", 0.5),
     Result((), "m.pdf", "2", "Worms take blood."),
 )
@@ -31,7 +34,7 @@ def span(question=QUESTION, documents=FIELDS, **changed):
     """The fields of a span, as `mlflow.entities.Span.to_dict` has them."""
     asked = {"query": question} if isinstance(question, str) else question
     attributes = {"mlflow.spanType": "RETRIEVER", "mlflow.spanInputs": asked, "mlflow.spanOutputs": documents}
-    named = {name: json.dumps(each) for name, each in attributes.items() if each is not None}
+    named = {name: json.dumps(value) for name, value in attributes.items() if value is not None}
     own = {"trace_id": "t", "span_id": "s", "parent_span_id": None, "name": "search", "attributes": named}
     times = {"start_time_unix_nano": START, "end_time_unix_nano": START + 250 * 10**6}
     return {**own, **times, "status": {"code": "STATUS_CODE_OK"}, **changed}
@@ -49,8 +52,8 @@ def told(*spans, name=None, question=None, **fields):
     return traced(spans, Fields(**fields), question, name, "it")
 
 
-def results(found, question=QUESTION):
-    answer = found.answers.get(same_question(question))
+def results(read, question=QUESTION):
+    answer = read.answers.get(same_question(question))
     return None if answer is None else answer.read.results
 
 
@@ -86,20 +89,21 @@ class TestTraces(SystemContract):
 
 def test_what_mlflow_has_recorded_is_read(experiment):
     settings = experiment([(QUESTION, FIELDS), ("Who  is it?", []), ("who is it?", [])])
-    answers = TracesRetriever(**settings).answers(["what  clears\nWORMS? ", "What clears the worms?", "Who is it?"], 9)
-    assert [*answers.results] == [FOUND, None, ()]
+    retriever = TracesRetriever(**settings)
+    answers = retriever.answers(["what  clears\nWORMS? ", "What clears the worms?", "Who is it?"], 9)
+    assert [*answers.results] == [HITS, None, ()]
     assert np.isnan(answers.latency_ms).tolist() == [False, True, False]
-    assert TracesRetriever(**settings).answers([QUESTION], 1).results == [FOUND[:1]]
-    assert TracesRetriever(**settings).answers([QUESTION], 1).others == ["who is it?"]
+    first = retriever.answers([QUESTION], 1)
+    assert (first.results, first.others) == ([HITS[:1]], ["who is it?"])
     with pytest.raises(TrackingError, match=r"has no experiment 'nothing' \(there is "):
         TracesRetriever(**settings | {"experiment": "nothing"}).check()
 
 
 def test_of_a_question_that_was_asked_again_the_latest_answer_counts_wherever_it_stands():
-    later, other = span(start_time_unix_nano=2 * START), span(documents=[{"id": "d9", "content": "Old."}])
-    found = told(later, other)
-    assert results(found) == FOUND
-    assert [each.times for each in found.answers.values()] == [2]
+    later, earlier = span(start_time_unix_nano=2 * START), span(documents=[{"id": "d9", "content": "Old."}])
+    read = told(later, earlier)
+    assert results(read) == HITS
+    assert [answer.times for answer in read.answers.values()] == [2]
 
 
 def test_a_retriever_that_asks_others_has_answered_and_not_they():
@@ -108,33 +112,33 @@ def test_a_retriever_that_asks_others_has_answered_and_not_they():
         around("chain", "2", "1") | CHAIN,
         around("inner", "3", "2", documents=FIELDS[1:]),
     ]
-    assert results(told(*spans)) == FOUND
-    assert results(told(*spans, name="inner")) == FOUND[1:]
+    assert results(told(*spans)) == HITS
+    assert results(told(*spans, name="inner")) == HITS[1:]
     with pytest.raises(RetrieverError, match=r"3 spans is named 'x' \(spans of retrievers are 'outer', 'inner'"):
         told(*spans, name="x")
 
 
-@pytest.mark.parametrize("parent", ["a", "s"])
-def test_spans_that_are_around_each_other_are_read_to_an_end(parent):
-    chain = [around("chain", one, other) | CHAIN for one, other in ("ab", "ba")]
-    assert results(told(*chain, span(parent_span_id=parent))) == FOUND
+def test_spans_that_are_around_each_other_are_read_to_an_end():
+    chain = [around("chain", own, parent) | CHAIN for own, parent in ("ab", "ba")]
+    for parent in ("a", "s"):
+        assert results(told(*chain, span(parent_span_id=parent))) == HITS
 
 
-@pytest.mark.parametrize(
-    ("one", "said"),
-    [
-        (span(status={"code": "STATUS_CODE_ERROR"}), "ended in an error"),
-        (span(documents=None), "does not say what came back"),
-        (span({}), "does not say what was asked"),
-        (span(documents="three documents"), "returned str, expected a list of results"),
-    ],
-)
-def test_a_span_without_an_answer_is_counted_with_its_reason_and_is_no_empty_answer(one, said):
-    found = told(span("Else?"), one)
-    assert results(found) is None
-    assert [each for each in found.notices if each.startswith("1 span of a retriever") and said in each]
-    with pytest.raises(RetrieverError, match=f"has only 1 span of a retriever .*{said}"):
-        told(one)
+UNANSWERED = [
+    (span(status={"code": "STATUS_CODE_ERROR"}), "ended in an error"),
+    (span(documents=None), "does not say what came back"),
+    (span({}), "does not say what was asked"),
+    (span(documents="three documents"), "returned str, expected a list of results"),
+]
+
+
+def test_a_span_without_an_answer_is_counted_with_its_reason_and_is_no_empty_answer():
+    for unanswered, reason in UNANSWERED:
+        read = told(span("Else?"), unanswered)
+        assert results(read) is None
+        assert any(notice.startswith("1 span of a retriever") and reason in notice for notice in read.notices)
+        with pytest.raises(RetrieverError, match=f"has only 1 span of a retriever .*{reason}"):
+            told(unanswered)
 
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
@@ -145,12 +149,12 @@ INNER = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dicti
 @given(st.lists(st.tuples(INNER, INNER, st.integers()), max_size=3))
 def test_whatever_a_span_has_it_is_read_or_refused(spans):
     try:
-        found = told(*(span({"query": asked}, answer, end_time_unix_nano=end) for asked, answer, end in spans))
+        read = told(*(span({"query": asked}, answer, end_time_unix_nano=end) for asked, answer, end in spans))
     except RetrieverError:
         return
-    for each in found.answers.values():
-        assert each.ms is None or 0 <= each.ms <= 24 * 60 * 60 * 1000
-        assert all(isinstance(result, Result) for result in each.read.results)
+    for answer in read.answers.values():
+        assert answer.ms is None or 0 <= answer.ms <= 24 * 60 * 60 * 1000
+        assert all(isinstance(hit, Result) for hit in answer.read.results)
 
 
 def test_a_store_whose_address_has_a_password_is_refused():
@@ -159,15 +163,62 @@ def test_a_store_whose_address_has_a_password_is_refused():
     assert "hidden-one" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "ms"),
-    [
-        (START, START + 12 * 10**6, 12),
-        (0, START, None),  # a time that is not set
-        (START, START - 1, None),
-        (START, START + 86_401 * 10**9, None),
-    ],
-)
-def test_latency_is_that_of_a_span_that_tells_it(start, end, ms):
-    [answer] = told(span(start_time_unix_nano=start, end_time_unix_nano=end)).answers.values()
-    assert answer.ms == ms
+def test_latency_is_that_of_a_span_that_tells_it():
+    """One without a time that is set, that ends before it starts, or that takes more than a day tells none."""
+    times = {
+        (START, START + 12 * 10**6): 12,
+        (0, START): None,
+        (START, START - 1): None,
+        (START, START + 86_401 * 10**9): None,
+    }
+    for (start, end), ms in times.items():
+        [answer] = told(span(start_time_unix_nano=start, end_time_unix_nano=end)).answers.values()
+        assert answer.ms == ms
+
+
+ASKED = [query for query, _, _ in small.QUERIES[:4]]
+PAGES = [("fever.pdf", 1), ("fever.pdf", 2), ("anaemia.pdf", 2), ("anaemia.pdf", 1), ("anaemia.pdf", 3)]
+
+
+def ranking(query):
+    """Three pages, another order for each query."""
+    start = ASKED.index(query) if query in ASKED else 0
+    return [PAGES[(start // 2 + at) % len(PAGES)] for at in range(3)]
+
+
+def hits_of(query):
+    """The pages as MLflow's documents."""
+    return [
+        {"page_content": small.PAGES[source][page - 1], "metadata": {"doc_uri": source, "page": page}}
+        for source, page in ranking(query)
+    ]
+
+
+def test_the_numbers_of_traces_are_those_of_the_same_ranking(experiment, application, dataset, tmp_path):
+    """Of a production in which one of five judged questions was not asked, and one that is not judged was."""
+    settings = experiment([(query.upper(), hits_of(query)) for query in [*ASKED, "What is not judged?"]])
+    traced = ["retriever=traces", "k=2", *(f"retriever.{name}={value}" for name, value in settings.items())]
+    process = succeeded(application.script_here("run", *application.arguments(*dataset, *traced)))
+    assert "1 question of 5 never asked" in process.stderr
+    typed = dict(word.rstrip(".").split("=") for word in process.stderr.split() if word.count("=") == 1)
+    assert Path(typed["dataset.ids"]).read_text().split() == ["1", "2", "3", "4"]
+    assert "not judged" in Path(typed["questions.path"]).read_text().lower()
+    [run] = application.runs()
+    folder = application.artifacts(run) / "results"
+    assert len((folder / "asked.txt").read_text().split()) == len(ASKED)
+    to_judge = [json.loads(line) for line in (folder / "to_judge.jsonl").read_text().splitlines()]
+    assert [question["query"] for question in to_judge] == ["WHAT IS NOT JUDGED?"]
+    assert run.data.metrics["latency/mean_ms"] > 0
+    assert json.loads((folder / "evaluation.json").read_text())["dataset"]["left_out"] == 1
+    lines = [
+        {"query": query, "results": [{"source": source, "page": str(page)} for source, page in ranking(query)]}
+        for query in ASKED
+    ]
+    (tmp_path / "same.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    returned = ["retriever=returned", f"retriever.path={tmp_path}/same.jsonl", "k=2"]
+    returned.append(f"dataset.ids={folder / 'asked.txt'}")
+    succeeded(application.script_here("run", *application.arguments(*dataset, *returned)))
+    [same] = [other for other in application.runs() if other.info.run_id != run.info.run_id]
+    for metric in ("ndcg", "recall", "mrr", "precision", "map"):
+        assert run.data.metrics[metric] == same.data.metrics[metric]
+    assert 0 < run.data.metrics["ndcg"] < 1

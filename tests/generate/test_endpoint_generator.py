@@ -1,6 +1,7 @@
 """Test sets by a model behind an endpoint that behaves, misbehaves, is killed and is attacked by documents."""
 
 import json
+import re
 import signal
 
 import pytest
@@ -46,6 +47,10 @@ def questions_of(generate, out="out"):
     return lines(generate.folder / out / "questions.jsonl")
 
 
+def names_in(folder):
+    return {path.name for path in folder.iterdir()}
+
+
 def test_a_model_makes_a_test_set_with_out_of_scope_questions(generate):
     with QuestionServer() as server:
         asked = generate.endpoint(server, "out", "--count", "10", "--unanswerable", "0.2")
@@ -53,16 +58,14 @@ def test_a_model_makes_a_test_set_with_out_of_scope_questions(generate):
     assert status == 0, err
     questions = questions_of(generate)
     assert_spans(questions, generate.folder / "documents")
-    assert [each["answerable"] for each in questions] == [True] * 8 + [False] * 2
-    assert {each["query_type"] for each in questions[:8]} == {"factual", "procedural", "reason", "comparison"}
-    assert {each["query_type"] for each in questions[8:]} == {UNANSWERABLE}
-    assert {each["corpus_id"] for each in questions} == {"d0.txt", "d1.txt", "d2.txt", "d3.txt"}
+    assert [question["answerable"] for question in questions] == [True] * 8 + [False] * 2
+    types = [question["query_type"] for question in questions]
+    assert ({*types[:8]}, {*types[8:]}) == ({"factual", "procedural", "reason", "comparison"}, {UNANSWERABLE})
+    assert {question["corpus_id"] for question in questions} == {"d0.txt", "d1.txt", "d2.txt", "d3.txt"}
     assert "cost: 1,000 tokens in and 200 out, for 10 drafts." in out
     sheet = (generate.folder / "out/data_sheet.md").read_text()
-    assert "Ask why something is so" in sheet
-    assert "language_model.model: `model`" in sheet
-    assert "- language_model: `OpenAIModel`" in sheet
-    assert "generator.max_tokens: `1024`" in sheet
+    settings = ["language_model.model: `model`", "- language_model: `OpenAIModel`", "generator.max_tokens: `1024`"]
+    assert [part for part in ("Ask why something is so", *settings) if part not in sheet] == []
     assert server.key == KEY
 
 
@@ -93,17 +96,16 @@ def test_a_server_that_misbehaves_is_survived_and_paid_once(generate):
         assert status == 0, err
         assert set(server.answered.values()) == {1}
         before = server.came.total()
-        again = ["again" if each == "out" else each for each in asked]
-        assert generate.run(*again)[0] == 0
+        assert generate.run(*("again" if given == "out" else given for given in asked))[0] == 0
         assert server.came.total() == before
     questions = questions_of(generate)
     assert questions == questions_of(generate, "again")
     assert_spans(questions, documents)
-    assert {int(each["page"]) - 1 for each in questions} == {0, 1, 2, 3, 4, 8}
-    rejected = lines(generate.folder / "out" / "rejected.jsonl")
-    checks = {int(each["page"]) - 1: each["check"] for each in rejected}
+    assert {int(question["page"]) - 1 for question in questions} == {0, 1, 2, 3, 4, 8}
+    rejected = {int(draft["page"]) - 1: draft for draft in lines(generate.folder / "out" / "rejected.jsonl")}
+    checks = {page: draft["check"] for page, draft in rejected.items()}
     assert checks == {5: "reference", 6: "response", 7: "response", 9: "context"}
-    assert "king of Norway" in next(each["reason"] for each in rejected if each["check"] == "reference")
+    assert "king of Norway" in rejected[5]["reason"]
 
 
 def test_an_interrupted_start_leaves_no_half_of_a_test_set(generate):
@@ -116,7 +118,7 @@ def test_an_interrupted_start_leaves_no_half_of_a_test_set(generate):
         server.hurry.set()
         status, _, err = generate.end(process)
         assert (status, err.splitlines()[-1]) == (130, "interrupted")
-        assert {path.name for path in generate.folder.iterdir()} == {"documents", "store"}
+        assert names_in(generate.folder) == {"documents", "store"}
         assert generate.run(*asked)[0] == 0
         assert set(server.answered.values()) == {1}
 
@@ -154,106 +156,83 @@ def test_a_document_cannot_make_files_or_leak_the_key(generate):
         asked = generate.endpoint(server, "out", "--count", "20", "--types", "factual")
         status, _, err = generate.run(*asked)
     assert status == 0, err
-    assert {path.name for path in generate.folder.iterdir()} == {"documents", "store", "out"}
-    assert {path.name for path in (generate.folder / "out").iterdir()} == {
-        "questions.jsonl",
-        "rejected.jsonl",
-        "data_sheet.md",
-    }
+    assert names_in(generate.folder) == {"documents", "store", "out"}
+    assert names_in(generate.folder / "out") == {"questions.jsonl", "rejected.jsonl", "data_sheet.md"}
+
+
+# Drafts
 
 
 @pytest.fixture
-def generator(tmp_path, monkeypatch):
+def drafts(tmp_path, monkeypatch):
+    """The drafts for requests by a model that always replies in this way, and what it was asked."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv(SWEEP_ID, str(tmp_path))  # a budget of its own
 
-    def make(server, **settings):
-        model = OpenAIModel(model="model", base_url=server.url, **{"store": NO_STORE, **settings})
-        return LanguageModelGenerator(model)
+    def drafts(reply, *batches, structured=True):
+        with QuestionServer(lambda prompt, messages, times: reply) as server:
+            model = OpenAIModel(model="model", base_url=server.url, store=NO_STORE, structured=structured)
+            generator = LanguageModelGenerator(model)
+            try:
+                return [draft for batch in batches or [[REQUEST]] for draft in generator.draft(batch)], server.requests
+            except UnusableError as error:
+                return error, server.requests
 
-    return make
+    return drafts
 
 
-def reply(text):
-    return QuestionServer(lambda prompt, messages, times: completion(text))
-
-
-@pytest.mark.parametrize("structured", [True, False])
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"question": "With what is iron taken?", "references": ["with lemon water"]}',
-        '```json\n{"question": "With what is iron taken?", "references": ["with lemon water"]}\n```',
-        'Here it is:\n{"question": "With what is iron taken?", "references": ["with lemon water"], "type": "x"}',
-    ],
-)
-def test_json_is_asked_for_once_also_of_a_model_without_schemas(generator, text, structured):
-    with reply(text) as server:
-        [draft] = generator(server, structured=structured).draft([REQUEST])
-        [request] = server.requests
+def test_json_is_asked_for_once_also_of_a_model_without_schemas(drafts):
+    text = '{"question": "With what is iron taken?", "references": ["with lemon water"]}'
+    further = f'Here it is:\n{text[:-1]}, "type": "x"}}'
+    for content, structured in ((text, True), (text, False), (f"```json\n{text}\n```", False), (further, True)):
+        [draft], [request] = drafts(completion(content), structured=structured)
         assert ("response_format" in request) is structured
-    assert (draft.question, draft.flaw) == ("With what is iron taken?", "")
-    assert [each.strip() for each in draft.references] == ["with lemon water"]
+        assert (draft.question, draft.flaw) == ("With what is iron taken?", "")
+        assert [reference.strip() for reference in draft.references] == ["with lemon water"]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "Sorry.", "Question:", "Question: a?\nQuestion: b?", '{"question": 1}', "{", "[]"]
-)
-def test_a_response_without_one_question_is_no_question(text):
-    assert draft_of(text).flaw
-    assert not draft_of(text).question
+def test_a_response_without_one_question_is_no_question():
+    for text in ("", "Sorry.", "Question:", "Question: a?\nQuestion: b?", '{"question": 1}', "{", "[]"):
+        draft = draft_of(text)
+        assert (bool(draft.flaw), draft.question) == (True, ""), text
 
 
-@pytest.mark.parametrize(
-    ("response", "cause"),
-    [
-        (completion("Question: With", finish="length"), "cut off"),
-        (completion(None, refusal="I cannot help."), "refused"),
-        (completion('<tool_call>\n{"name": "search"}\n</tool_call>'), "tool call"),
-    ],
-)
-def test_a_draft_without_a_question_says_why_the_response_has_none(generator, response, cause):
-    with QuestionServer(lambda prompt, messages, times: response) as server:
-        [draft] = generator(server, structured=False).draft([REQUEST])
-    assert cause in draft.flaw
+def test_a_draft_without_a_question_says_why_the_response_has_none(drafts):
+    causes = {
+        "cut off": completion("Question: With", finish="length"),
+        "refused": completion(None, refusal="I cannot help."),
+        "tool call": completion('<tool_call>\n{"name": "search"}\n</tool_call>'),
+    }
+    for cause, response in causes.items():
+        [draft], _ = drafts(response, structured=False)
+        assert cause in draft.flaw
 
 
-@pytest.mark.parametrize("text", [None, "I'm sorry, but I can't help with that."])
-def test_asking_stops_over_small_batches_where_the_model_never_answers(generator, text):
-    with QuestionServer(lambda prompt, messages, times: completion(text)) as server:
-        made = generator(server, structured=False)
-        sources = [Source("m.txt", "1", 0, len(TEXT), f"{TEXT} {number}") for number in range(4)]
-        for source in sources[:3]:
-            made.draft([REQUEST._replace(source=source, query_type=each) for each in TYPES[:3]])
-        with pytest.raises(UnusableError, match=r"1[0-2] responses in a row"):  # several are on their way
-            made.draft([REQUEST._replace(source=sources[3], query_type=each) for each in TYPES[:3]])
-    assert len(server.requests) <= 12
+def test_asking_stops_over_small_batches_where_the_model_never_answers(drafts):
+    sources = [REQUEST.source._replace(text=f"{TEXT} {number}") for number in range(4)]
+    batches = [[Request(source, query_type) for query_type in TYPES[:3]] for source in sources]
+    for text in (None, "I'm sorry, but I can't help with that."):
+        error, requests = drafts(completion(text), *batches, structured=False)
+        assert re.search(r"\b1[0-2] responses in a row", str(error))
+        assert 10 <= len(requests) <= 12  # several are on their way
 
 
-def test_a_correction_is_asked_for_once(generator):
-    with QuestionServer(lambda prompt, messages, times: completion("no JSON")) as server:
-        [draft] = generator(server).draft([REQUEST])
-        assert [len(request["messages"]) for request in server.requests] == [1, 3]
-        assert "This is not the JSON that was asked for" in server.requests[1]["messages"][2]["content"]
-        form = server.requests[0]["response_format"]["json_schema"]
+def test_a_correction_is_asked_for_once(drafts):
+    [draft], requests = drafts(completion("no JSON"))
+    assert [len(request["messages"]) for request in requests] == [1, 3]
+    assert "This is not the JSON that was asked for" in requests[1]["messages"][2]["content"]
     assert draft.flaw == "it is not in the form that was asked for: 'no JSON' (asked twice)"
     assert draft.tokens_in == 200
-    assert (form["name"], form["strict"], form["schema"]["required"]) == (
-        "QuestionFields",
-        True,
-        ["question", "references"],
-    )
+    form = requests[0]["response_format"]["json_schema"]
+    assert (form["name"], form["strict"]) == ("QuestionFields", True)
+    assert form["schema"]["required"] == ["question", "references"]
 
 
-def test_prompts_differ_by_type_and_say_what_the_passage_is():
-    prompts = [prompt_of(REQUEST._replace(query_type=each)) for each in (*TYPES, UNANSWERABLE)]
+def test_prompts_differ_by_type_and_say_what_the_passage_is_and_each_part_is_a_text_file():
+    prompts = [prompt_of(REQUEST._replace(query_type=query_type)) for query_type in (*TYPES, UNANSWERABLE)]
     assert len({*prompts}) == len(prompts)
     assert all(prompt.startswith(f"Passage: {TEXT}\n\n") for prompt in prompts)
     assert [OUT_OF_SCOPE in prompt for prompt in prompts] == [False] * 4 + [True]
-
-
-def test_every_prompt_is_a_text_file_of_the_package():
     files = {path.stem for path in (PROJECT / "src/ragsweep_generate").glob("language_model_generator_*.txt")}
-    assert files == {
-        f"language_model_generator_{name}" for name in LanguageModelGenerator(OpenAIModel(model="model")).prompts
-    }
+    parts = LanguageModelGenerator(OpenAIModel(model="model")).prompts
+    assert files == {f"language_model_generator_{part}" for part in parts}

@@ -7,7 +7,7 @@ import shlex
 import pandas as pd
 import pytest
 import small
-from application import PROJECT, printed_arguments
+from application import PROJECT, printed_arguments, succeeded
 from question_server import Generate, assert_spans, lines, write_documents
 
 from ragsweep.datasets import PdfDocuments, TextCorpus
@@ -21,10 +21,12 @@ from ragsweep_generate.making import Plan, make, sources_of
 from ragsweep_generate.searching import CorpusSearch
 
 QUICK = ["~encoder", "shortest_passage=5"]
+FIELDS = {"question", "corpus_id", "references", "query_type", "answerable", "page", "easy", "bm25_rank", "copied"}
+FIELDS |= {"generated_from", "refs_generated", "refs_valid", "refs_removed"}
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def made(tmp_path_factory, processes):
     """A test set without a model, and what the command printed."""
     folder = tmp_path_factory.mktemp("made")
     write_documents(folder / "documents")
@@ -33,96 +35,77 @@ def made(tmp_path_factory):
     return generate, generate.run(*asked), folder / "my questions"
 
 
-@pytest.mark.usefixtures("processes")
 def test_it_writes_questions_rejected_drafts_and_a_data_sheet(made):
     generate, (status, out, err), folder = made
     assert status == 0
-    questions = lines(folder / "questions.jsonl")
+    questions, rejected = lines(folder / "questions.jsonl"), lines(folder / "rejected.jsonl")
     assert len(questions) == 16
     assert_spans(questions, generate.folder / "documents")
-    assert {each["query_type"] for each in questions} == {"keywords", "sentence"}
-    fields = {"question", "corpus_id", "references", "query_type", "answerable", "page", "easy", "bm25_rank", "copied"}
-    fields |= {"generated_from", "refs_generated", "refs_valid", "refs_removed"}
-    assert all(each.keys() == fields for each in questions)
-    assert all(each["generated_from"] == f"{each['corpus_id']}#{each['page']}" for each in questions)
-    rejected = lines(folder / "rejected.jsonl")
+    assert {question["query_type"] for question in questions} == {"keywords", "sentence"}
+    for question in questions:
+        assert question.keys() == FIELDS
+        assert question["generated_from"] == f"{question['corpus_id']}#{question['page']}"
     drafts = len(questions) + len(rejected)
-    assert (
-        f"my questions: 16 questions; {16 / drafts:.0%} of {drafts} drafts passed the checks, {len(rejected)} skipped"
-        in out
-    )
+    passed = f"{16 / drafts:.0%} of {drafts} drafts passed the checks, {len(rejected)} skipped"
+    assert f"my questions: 16 questions; {passed}" in out
     sheet = (folder / "data_sheet.md").read_text()
-    easy = sum(each["easy"] for each in questions)
+    easy = sum(question["easy"] for question in questions)
     assert easy >= 15
     [caution] = err.splitlines()
     assert f"BM25 finds the passage of {easy / 16:.0%} of the questions first" in caution
     assert caution.removeprefix("generate: ") in sheet
-    references = len([*questions, *(each for each in rejected if each["references"])])
+    references = len([*questions, *(draft for draft in rejected if draft["references"])])
     for text in (sheet, out):
         assert f"references: {references} generated, {references} valid (100%), 0 removed" in text
-    failed = {
-        check: [each["check"] for each in rejected].count(check) for check in ("response", "context", "elsewhere")
-    }
-    for check, number in failed.items():
+    for check in ("response", "context", "elsewhere"):
         [row] = [line for line in sheet.splitlines() if line.startswith(f"| {check} |")]
         _, _, _, reached, passed, _, _ = map(str.strip, row.split("|"))
-        assert int(reached) - int(passed) == number
+        assert int(reached) - int(passed) == [draft["check"] for draft in rejected].count(check)
 
 
 def test_the_printed_command_runs_a_sweep_on_it(made, application):
     _, (_, out, _), folder = made
     command = printed_arguments(out.splitlines()[-1])
     assert command[:2] == ["run", "-m"]
-    assert command in [
-        printed_arguments(line) for line in (folder / "data_sheet.md").read_text().splitlines() if " -m " in line
-    ]
+    sheet = (folder / "data_sheet.md").read_text().splitlines()
+    assert command in [printed_arguments(line) for line in sheet if " -m " in line]
     rows = lines(folder / "questions.jsonl")
     out_of_scope = {**rows[0], "question": "Who paid for the pumps?", "references": [], "answerable": False}
     text = "".join(f"{json.dumps(row)}\n" for row in [*rows, out_of_scope])
     (application.home / "my questions").mkdir()
     (application.home / "my questions" / "questions.jsonl").write_text(text)
-    process = application.run(*command[1:], "retriever=sparse")
-    assert process.returncode == 0, process.stderr
+    process = succeeded(application.run(*command[1:], "retriever=sparse"))
     assert "queries without an answer in the documents: 1 (Who paid for the pumps?)" in process.stderr
-    runs = application.children()
+    runs, [parent] = application.children(), application.parents()
     assert [run.info.status for run in runs] == ["FINISHED"] * 2
     assert {run.data.params["dataset.name"] for run in runs} == {"my questions"}
-    [parent] = application.parents()
     decision = json.loads((application.artifacts(parent) / "decision.json").read_text())
     assert any(sentence.startswith("The questions were generated from the doc") for sentence in decision["headline"])
-    assert {f"by_type/{each}/ndcg" for each in ("keywords", "sentence")} <= runs[0].data.metrics.keys()
+    assert {f"by_type/{query_type}/ndcg" for query_type in ("keywords", "sentence")} <= runs[0].data.metrics.keys()
     assert {"false_find_rate", "answered_rate", "hit_or_refuse", "false_find_auc"} <= runs[0].data.metrics.keys()
     table = pd.read_csv(application.artifacts(runs[0]) / "results/per_query.csv")
     assert len(table) == 16
     assert {"fields.easy", "fields.copied", "fields.answerable"} <= {*table.columns}
 
 
-@pytest.mark.usefixtures("processes")
-@pytest.mark.parametrize("setting", ["seed=1", "passage_size=200", "shortest_passage=30", "generator.words=3"])
-def test_a_setting_changes_the_test_set(made, setting):
+def test_the_same_settings_make_the_same_test_set_and_another_setting_another_one(made):
     generate, _, folder = made
-    name = f"by {setting}"
-    settings = [each for each in QUICK if each.partition("=")[0] != setting.partition("=")[0]]
-    status, _, err = generate.here(*generate.documents, *settings, setting, "--count", "16", "--out", name)
-    assert status in (0, 1), err
-    assert lines(generate.folder / name / "questions.jsonl") != lines(folder / "questions.jsonl")
-
-
-@pytest.mark.usefixtures("processes")
-def test_the_same_settings_make_the_same_test_set(made):
-    generate, _, folder = made
-    status, _, _ = generate.run(*generate.documents, *QUICK, "--count", "16", "--out", "again/below")
-    assert status == 0
+    assert generate.run(*generate.documents, *QUICK, "--count", "16", "--out", "again/below")[0] == 0
     for name in ("questions.jsonl", "rejected.jsonl"):
         assert (generate.folder / "again/below" / name).read_bytes() == (folder / name).read_bytes()
+    for setting in ("seed=1", "passage_size=200", "shortest_passage=30", "generator.words=3"):
+        settings = [usual for usual in QUICK if usual.partition("=")[0] != setting.partition("=")[0]]
+        asked = [*generate.documents, *settings, setting, "--count", "16", "--out", f"by {setting}"]
+        status, _, err = generate.here(*asked)
+        assert status in (0, 1), err
+        questions = lines(generate.folder / f"by {setting}" / "questions.jsonl")
+        assert questions != lines(folder / "questions.jsonl")
 
 
-@pytest.mark.usefixtures("processes")
 def test_fewer_questions_than_wanted_are_written_and_said(made):
     generate, _, _ = made
-    status, out, err = generate.here(
-        *generate.documents, *QUICK, "--count", "900", "--types", "sentence", "--out", "few"
-    )
+    settings = [*generate.documents, *QUICK, "--types", "sentence"]
+    status, out, err = generate.here(*settings, "--count", "900", "--out", "few")
     number = len(lines(generate.folder / "few/questions.jsonl"))
     assert status == 1
     assert 16 < number < 900
@@ -146,17 +129,16 @@ BAD = {
 }
 
 
-@pytest.mark.usefixtures("processes")
-@pytest.mark.parametrize(("arguments", "message"), BAD.items())
-def test_bad_input_gets_one_line_and_writes_nothing(made, arguments, message):
+def test_bad_input_gets_one_line_and_writes_nothing(made):
     generate, _, _ = made
     before = {*generate.folder.iterdir()}
-    documents = [each for each in generate.documents if each.partition("=")[0] + "=" not in arguments]
-    status, out, err = generate.here(*documents, *QUICK[:1], *shlex.split(arguments))
-    assert (status, out) == (2, "")
-    [line] = err.splitlines()
-    assert message in line
-    assert {*generate.folder.iterdir()} == before
+    for arguments, message in BAD.items():
+        documents = [usual for usual in generate.documents if usual.partition("=")[0] + "=" not in arguments]
+        status, out, err = generate.here(*documents, *QUICK[:1], *shlex.split(arguments))
+        assert (status, out) == (2, "")
+        [line] = err.splitlines()
+        assert message in line
+        assert {*generate.folder.iterdir()} == before
 
 
 @pytest.mark.usefixtures("processes")
@@ -187,18 +169,16 @@ def test_a_full_disk_leaves_no_half_of_a_test_set(tmp_path):
 
 @pytest.mark.soak
 def test_the_bundled_manual_gives_a_test_set_that_runs_in_a_sweep(tmp_path, application):
-    generate = Generate(tmp_path)
-    settings = [f"store.path={application.cache}"]
-    status, out, err = generate.run(*settings, "--count", "6", "--out", "out")
+    status, out, err = Generate(tmp_path).run(f"store.path={application.cache}", "--count", "6", "--out", "out")
     assert status == 0, err
     manual = PROJECT / "data/cho_manual/documents"
     text = {document.source: document.text for document in PdfDocuments(str(manual)).read()}
-    questions = lines(tmp_path / "out/questions.jsonl")
-    for each in questions:
-        [reference] = each["references"]
-        assert text[each["corpus_id"]][reference["start_index"] : reference["end_index"]] == reference["content"]
+    for question in lines(tmp_path / "out/questions.jsonl"):
+        [reference] = question["references"]
+        assert text[question["corpus_id"]][reference["start_index"] : reference["end_index"]] == reference["content"]
+    printed = [
+        given for given in printed_arguments(out.splitlines()[-1])[1:] if not given.startswith("questions.path=")
+    ]
     path = f"questions.path={tmp_path / 'out/questions.jsonl'}"
-    command = [each for each in printed_arguments(out.splitlines()[-1])[1:] if not each.startswith("questions.path=")]
-    process = application.run(*command, path, "retriever=sparse")
-    assert process.returncode == 0, process.stderr
+    succeeded(application.run(*printed, path, "retriever=sparse"))
     assert [run.info.status for run in application.children()] == ["FINISHED"] * 2

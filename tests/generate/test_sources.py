@@ -31,24 +31,24 @@ DOCUMENTS = [
 
 @given(st.lists(st.text(alphabet="ab \n.\u00e9", max_size=300), min_size=1, max_size=4), st.integers(10, 80))
 def test_a_passage_is_the_text_between_its_offsets(pages, size):
-    made = document("a.txt", *pages)
+    paged = document("a.txt", *pages)
     try:
-        sources = sources_of([made], size, 1)
+        sources = sources_of([paged], size, 1)
     except DatasetError:
         assert not any(page.strip() for page in pages)
         return
     for source in sources:
-        assert made.text[source.start : source.end] == source.text
+        assert paged.text[source.start : source.end] == source.text
         assert len(source.text) <= size
         assert "\f" not in source.text  # it is on one page
 
 
 def test_short_passages_are_left_out():
-    made = document("a.txt", "A title", "One two three four five six.")
-    assert [source.page_number for source in sources_of([made], 100, 5)] == ["2"]
-    assert len(sources_of([made], 100, 2)) == 2
+    paged = document("a.txt", "A title", "One two three four five six.")
+    assert [source.page_number for source in sources_of([paged], 100, 5)] == ["2"]
+    assert len(sources_of([paged], 100, 2)) == 2
     with pytest.raises(DatasetError, match=r"no passage of 1 documents has 50 words or more \(shortest_passage\)"):
-        sources_of([made], 100, 50)
+        sources_of([paged], 100, 50)
 
 
 def test_a_text_that_cannot_be_written_is_refused():
@@ -71,13 +71,13 @@ def test_every_passage_comes_once_in_an_order_that_the_seed_decides():
 
 def test_nothing_that_a_generator_is_handed_leads_to_judgments():
     with noting([(ExtractiveGenerator, "draft")]) as noted:
-        told = Document.from_pages("told.md", [("1", "told.md#1", " ".join(SOURCE_TEXTS))])
-        sources = sources_of((*Memory(cases=True).load().documents, told), 2000, 3)
+        attack = Document.from_pages("told.md", [("1", "told.md#1", " ".join(SOURCE_TEXTS))])
+        sources = sources_of((*Memory(cases=True).load().documents, attack), 2000, 3)
         checker = Checker(CorpusSearch(sources, None, NO_STORE))
         make(ExtractiveGenerator(), sources, checker, Plan(2, 0, (), 5, 2000, 3, 0))
     [calls] = noted.values()
     assert calls
-    assert [type(each) for call in calls for each in secrets_in(call, Collection)] == []
+    assert [type(secret) for call in calls for secret in secrets_in(call, Collection)] == []
 
 
 class TestExtractive(GeneratorContract):

@@ -100,30 +100,30 @@ def pointing(monkeypatch):
     """Lets the only entry point of a plugin be another one."""
 
     def to(value):
-        found = (EntryPoint("broken", value, plugins.GROUP),)
-        monkeypatch.setattr(plugins, "entry_points", lambda group: found if group == plugins.GROUP else ())
+        points = (EntryPoint("broken", value, plugins.GROUP),)
+        monkeypatch.setattr(plugins, "entry_points", lambda group: points if group == plugins.GROUP else ())
         plugins.plugins.cache_clear()
 
     yield to
     plugins.plugins.cache_clear()
 
 
-@pytest.mark.parametrize(
-    ("value", "reason"),
-    [
-        ("nosuch.module:PLUGIN", "cannot be loaded (ModuleNotFoundError: No module named 'nosuch')"),
-        ("json:PLUGIN", "cannot be loaded (AttributeError: "),
-        ("json:loads", "is a function, expected a ragsweep Plugin"),
-        ("ends_python:PLUGIN", "cannot be loaded (SystemExit: 0)"),
-    ],
-)
-def test_a_plugin_that_cannot_be_used_is_named(pointing, monkeypatch, tmp_path, value, reason):
+def test_a_plugin_that_cannot_be_used_is_named_and_all_can_be_left_out(pointing, monkeypatch, tmp_path):
     (tmp_path / "ends_python.py").write_text("import sys\nsys.exit(0)\n")
     monkeypatch.syspath_prepend(tmp_path)
-    pointing(value)
-    with pytest.raises(ConfigError) as error:
-        plugins.plugins()
-    assert str(error.value).startswith(f"plugin broken: {value} {reason}")
+    reasons = {
+        "nosuch.module:PLUGIN": "cannot be loaded (ModuleNotFoundError: No module named 'nosuch')",
+        "json:PLUGIN": "cannot be loaded (AttributeError: ",
+        "json:loads": "is a function, expected a ragsweep Plugin",
+        "ends_python:PLUGIN": "cannot be loaded (SystemExit: 0)",
+    }
+    for value, reason in reasons.items():
+        pointing(value)
+        with pytest.raises(ConfigError) as error:
+            plugins.plugins()
+        assert str(error.value).startswith(f"plugin broken: {value} {reason}")
+    monkeypatch.setenv(plugins.DISABLED, "1")
+    assert plugins.plugins() == {}
 
 
 @pytest.mark.release
@@ -144,46 +144,31 @@ def test_a_broken_plugin_ends_every_command_in_one_line(tmp_path):
         assert line.endswith("set RAGSWEEP_DISABLE_PLUGINS=1 to start without plugins")
 
 
-def test_a_folder_that_is_not_there_and_a_command_that_is_there_twice_are_named(monkeypatch, tmp_path):
-    made = {name: Plugin("", commands={"count": Command("", "")}) for name in ("one", "two")}
-    monkeypatch.setattr(main, "plugins", lambda: made)
-    with pytest.raises(ConfigError, match="plugin two: the command 'count' is there already"):
-        main.commands()
-    monkeypatch.setattr(EntryPoint, "load", lambda self: Plugin("", conf=tmp_path / "nosuch"))
-    with pytest.raises(ConfigError, match=r"plugin broken: its configuration folder .*nosuch does not exist"):
-        plugins._loaded(EntryPoint("broken", "broken:PLUGIN", plugins.GROUP))
-
-
-def test_a_default_that_is_no_file_is_named(monkeypatch):
-    monkeypatch.setattr(EntryPoint, "load", lambda self: Plugin("", defaults={"nogroup": "no"}))
-    with pytest.raises(ConfigError, match="plugin broken: its default nogroup=no is no file"):
-        plugins._loaded(EntryPoint("broken", "broken:PLUGIN", plugins.GROUP))
-
-
-def test_a_check_that_is_not_there_is_named(monkeypatch):
+def test_a_folder_a_default_and_a_check_that_are_not_there_are_named(monkeypatch, tmp_path):
+    broken = {
+        r"its configuration folder .*nosuch does not exist": Plugin("", conf=tmp_path / "nosuch"),
+        "its default nogroup=no is no file": Plugin("", defaults={"nogroup": "no"}),
+    }
+    for reason, plugin in broken.items():
+        monkeypatch.setattr(EntryPoint, "load", lambda self, plugin=plugin: plugin)
+        with pytest.raises(ConfigError, match=f"plugin broken: {reason}"):
+            plugins._loaded(EntryPoint("broken", "broken:PLUGIN", plugins.GROUP))
     monkeypatch.setattr(run_check, "plugins", lambda: {"one": Plugin("", checks={"vowels": "json:Vowels"})})
     with pytest.raises(ConfigError, match=r"plugin one: its check json:Vowels cannot be loaded \(AttributeError: "):
         run_check.installed_checks()
 
 
-def test_all_plugins_can_be_left_out(pointing, monkeypatch):
-    pointing("nosuch.module:PLUGIN")
-    monkeypatch.setenv(plugins.DISABLED, "1")
-    assert plugins.plugins() == {}
-
-
-def test_two_plugins_cannot_have_the_same_name(monkeypatch):
+def test_a_plugin_cannot_replace_a_command_a_check_or_another_plugin(monkeypatch):
+    both = {name: Plugin("", {"count": Command("", "")}, checks={"vowels": "json:loads"}) for name in ("one", "two")}
+    monkeypatch.setattr(run_check, "plugins", lambda: both)
+    with pytest.raises(ConfigError, match="plugin two: another plugin has the check 'vowels', too"):
+        run_check.installed_checks()
+    replacing = {"one": Plugin("", commands={"compare": Command("", "")})}
+    for plugin, command, installed in (("two", "count", both), ("one", "compare", replacing)):
+        monkeypatch.setattr(main, "plugins", lambda installed=installed: installed)
+        with pytest.raises(ConfigError, match=f"plugin {plugin}: the command '{command}' is there already"):
+            main.commands()
     twice = tuple(EntryPoint("mine", f"{package}:PLUGIN", plugins.GROUP) for package in ("one", "other"))
     monkeypatch.setattr(plugins, "entry_points", lambda group: twice)
     with pytest.raises(ConfigError, match="plugin mine: two installed packages have a plugin of this name"):
         plugins.plugins.__wrapped__()
-
-
-def test_a_plugin_cannot_replace_a_command_or_a_check(monkeypatch):
-    made = {name: Plugin("", checks={"vowels": "json:loads"}) for name in ("one", "two")}
-    monkeypatch.setattr(run_check, "plugins", lambda: made)
-    with pytest.raises(ConfigError, match="plugin two: another plugin has the check 'vowels', too"):
-        run_check.installed_checks()
-    monkeypatch.setattr(main, "plugins", lambda: {"one": Plugin("", commands={"compare": Command("", "")})})
-    with pytest.raises(ConfigError, match="plugin one: the command 'compare' is there already"):
-        main.commands()

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import small
+from application import succeeded
 from warm import CHARTS
 
 LETTERS = "ABCD"
@@ -59,13 +60,8 @@ PROFILES = [
      "reasoning failure", 1, 1, ["ignored risk factors", "terminology misunderstanding"]),
 ]  # fmt: skip
 ERRORS = ["no answer", "retrieval failure", "hallucination", "low confidence", "reasoning failure"]
-PITFALLS = [
-    "incomplete differential",
-    "missing symptoms",
-    "terminology misunderstanding",
-    "ignored risk factors",
-    "single-symptom focus",
-]
+PITFALLS = ["incomplete differential", "missing symptoms", "terminology misunderstanding", "ignored risk factors"]
+PITFALLS += ["single-symptom focus"]
 
 
 def rows_of_cases():
@@ -76,8 +72,8 @@ def rows_of_cases():
         right, confidences, reasoning, case, error, completeness, coherence, pitfalls = profile
         correct, page = number % 4, number % len(PAGES)
         chosen = (correct + (0 if right else 1)) % 4
-        others = [(page + step) % len(PAGES) for step in range(1, 6)]
-        evidence = others if error == "retrieval failure" else [*others[: copy % 3], page, *others[copy % 3 : 4]]
+        wrong = [(page + step) % len(PAGES) for step in range(1, 6)]
+        evidence = wrong if error == "retrieval failure" else [*wrong[: copy % 3], page, *wrong[copy % 3 : 4]]
         conditions = dict.fromkeys(LETTERS, "broken arm")
         if right is WRONG:
             conditions[LETTERS[correct]], conditions[LETTERS[chosen]] = next(confused)
@@ -158,8 +154,7 @@ def settings(files):
 def systems(shared_application, settings, files):
     """A sweep over the recorded answers of both systems."""
     paths = f"answerer.path={files}/hybrid.jsonl,{files}/sure.jsonl"
-    process = shared_application.run("-m", *settings, paths, **CHARTS)
-    assert process.returncode == 0, process.stderr
+    succeeded(shared_application.run("-m", *settings, paths, **CHARTS))
     return shared_application
 
 
@@ -212,13 +207,12 @@ def test_accuracy_in_all_and_by_group(report, folder):
     for group in ("specialty", "difficulty"):
         expected = pd.DataFrame(CASES).groupby(group)["is_correct"].mean().to_dict()
         assert {name: share["value"] for name, share in overall[f"by_{group}"].items()} == pytest.approx(expected)
-        found = rows[rows["group"] == group].set_index("name")
-        assert found["value"].to_dict() == pytest.approx(expected)
-        assert found["n"].sum() == len(CASES)
-    by_type = table(folder, "by_query_type.csv", index_col="query_type")
-    assert by_type["accuracy"].to_dict() == pytest.approx(
-        pd.DataFrame(CASES).groupby("specialty")["is_correct"].mean().to_dict()
-    )
+        of_group = rows[rows["group"] == group].set_index("name")
+        assert of_group["value"].to_dict() == pytest.approx(expected)
+        assert of_group["n"].sum() == len(CASES)
+        if group == "specialty":
+            by_type = table(folder, "by_query_type.csv", index_col="query_type")
+            assert by_type["accuracy"].to_dict() == pytest.approx(expected)
 
 
 def test_each_question_has_its_result(report):
@@ -234,15 +228,15 @@ def test_each_question_has_its_result(report):
 
 def test_retrieval_is_measured_by_the_bare_pages_that_a_system_recorded(report):
     judged = [(row["evidence"], row["relevant_guidelines"]) for row in CASES if row["relevant_guidelines"]]
-    found = report["retrieval_metrics"]
+    metrics = report["retrieval_metrics"]
     for k in (1, 3, 5, 10):
         hits = [len({*evidence[:k]} & {*relevant}) for evidence, relevant in judged]
-        assert found[f"precision_at_{k}"] == pytest.approx(mean([hit / k for hit in hits]))
-        assert found[f"recall_at_{k}"] == pytest.approx(mean([float(hit) for hit in hits]))  # one page each
+        assert metrics[f"precision_at_{k}"] == pytest.approx(mean([hit / k for hit in hits]))
+        assert metrics[f"recall_at_{k}"] == pytest.approx(mean([float(hit) for hit in hits]))  # one page each
     reciprocal = [1 / (evidence.index(*page) + 1) if page[0] in evidence else 0 for evidence, page in judged]
-    assert found["mrr"] == found["map"] == pytest.approx(mean(reciprocal))  # the same where one page is relevant
-    assert found["avg_documents_retrieved"] == 5
-    assert found["judged_questions"] == len(judged) == 36  # a case without judgments is left out, not 0
+    assert metrics["mrr"] == metrics["map"] == pytest.approx(mean(reciprocal))  # the same where one page is relevant
+    assert metrics["avg_documents_retrieved"] == 5
+    assert metrics["judged_questions"] == len(judged) == 36  # a case without judgments is left out, not 0
 
 
 def test_recorded_evidence_that_no_document_has_is_refused(systems, settings, files):
@@ -255,19 +249,18 @@ def test_recorded_evidence_that_no_document_has_is_refused(systems, settings, fi
 def test_relevance_of_the_context_has_three_levels(report):
     levels = Counter(row["relevance"] for row in CASES)
     assert min(levels.values()) > 5
-    assert report["retrieval_metrics"]["avg_context_relevance"] == pytest.approx(
-        mean([row["relevance"] for row in CASES])
-    )
+    expected = mean([row["relevance"] for row in CASES])
+    assert report["retrieval_metrics"]["avg_context_relevance"] == pytest.approx(expected)
 
 
 def test_reasoning_has_completeness_citations_coherence_and_length(report):
-    found = report["reasoning_metrics"]
+    metrics = report["reasoning_metrics"]
     reasoned = [row for row in CASES if row["reasoning"]]
-    assert found["chain_completeness"] == pytest.approx(mean([row["completeness"] for row in CASES]))
-    assert found["reasoning_coherence"] == pytest.approx(mean([row["coherence"] for row in CASES]))
+    assert metrics["chain_completeness"] == pytest.approx(mean([row["completeness"] for row in CASES]))
+    assert metrics["reasoning_coherence"] == pytest.approx(mean([row["coherence"] for row in CASES]))
     citing = [row for row in CASES if row["reasoning"] or row["cited"]]
-    assert found["evidence_utilization"] == pytest.approx(mean([len(row["cited"]) / 5 for row in citing]))
-    assert found["avg_reasoning_length"] == mean([len(row["reasoning"].split()) for row in reasoned])
+    assert metrics["evidence_utilization"] == pytest.approx(mean([len(row["cited"]) / 5 for row in citing]))
+    assert metrics["avg_reasoning_length"] == mean([len(row["reasoning"].split()) for row in reasoned])
 
 
 def bins_of(pairs, number=10):
@@ -281,30 +274,29 @@ def bins_of(pairs, number=10):
 def gaps(pairs, number=10):
     """Of each bin that is not empty: its size, and the distance between mean confidence and accuracy."""
     return [
-        (len(members), abs(mean([each for each, _ in members]) - mean([each for _, each in members])))
+        (len(members), abs(mean([confidence for confidence, _ in members]) - mean([outcome for _, outcome in members])))
         for members in bins_of(pairs, number)
     ]
 
 
 def test_calibration_by_brier_ece_and_mce(report):
-    found = report["calibration_metrics"]
+    metrics = report["calibration_metrics"]
     stated = [(row["confidence"], float(row["is_correct"])) for row in CASES if row["confidence"] is not None]
     errors = [(confidence - outcome) ** 2 for confidence, outcome in stated]
     silent = len(CASES) - len(stated)  # has the largest error, so that nothing is gained by saying nothing
-    assert found["brier_score"] == pytest.approx((sum(errors) + silent) / len(CASES))
-    assert found["brier_with_confidence"] == pytest.approx(mean(errors))
+    assert metrics["brier_score"] == pytest.approx((sum(errors) + silent) / len(CASES))
+    assert metrics["brier_with_confidence"] == pytest.approx(mean(errors))
     ece = sum(size * gap for size, gap in gaps(stated)) / len(stated)
-    assert found["ece_with_confidence"] == pytest.approx(ece)
-    assert found["ece"] == pytest.approx((ece * len(stated) + silent) / len(CASES))
-    assert found["mce"] == pytest.approx(max(gap for _, gap in gaps(stated)))
+    assert metrics["ece_with_confidence"] == pytest.approx(ece)
+    assert metrics["ece"] == pytest.approx((ece * len(stated) + silent) / len(CASES))
+    assert metrics["mce"] == pytest.approx(max(gap for _, gap in gaps(stated)))
     by_correctness = {name: [c for c, y in stated if y == (name == "correct")] for name in ("correct", "incorrect")}
-    assert found["confidence_by_correctness"] == pytest.approx(
-        {name: mean(each) for name, each in by_correctness.items()}
-    )
+    means = {name: mean(confidences) for name, confidences in by_correctness.items()}
+    assert metrics["confidence_by_correctness"] == pytest.approx(means)
     tenths = Counter(min(int(confidence * 10 + 1e-9), 9) for confidence, _ in stated)
     expected = {f"{tenth * 10}-{tenth * 10 + 10}%": tenths[tenth] for tenth in range(10)}
-    assert found["confidence_distribution"] == expected
-    curve = found["calibration_curve"]
+    assert metrics["confidence_distribution"] == expected
+    curve = metrics["calibration_curve"]
     assert curve["count"] == [len(members) for members in bins_of(stated)]
     assert curve["confidence"] == pytest.approx([mean([c for c, _ in members]) for members in bins_of(stated)])
     assert curve["accuracy"] == pytest.approx([mean([y for _, y in members]) for members in bins_of(stated)])
@@ -317,11 +309,11 @@ def test_a_confidence_of_1_has_a_bin(systems):
 
 
 def test_safety_by_hallucination_and_its_score_where_there_are_rules(report):
-    found = report["safety_metrics"]
+    metrics = report["safety_metrics"]
     checked = [row for row in CASES if row["coherence"] is not None]
-    assert found["hallucination_rate"] == sum(row["coherence"] < 0.5 for row in checked) / len(checked)
-    assert found["safety_score"] is None  # no rules are known for these cases, which is not the same as safe
-    assert not found["dangerous_errors"]
+    assert metrics["hallucination_rate"] == sum(row["coherence"] < 0.5 for row in checked) / len(checked)
+    assert metrics["safety_score"] is None  # no rules are known for these cases, which is not the same as safe
+    assert not metrics["dangerous_errors"]
 
 
 def test_every_wrong_answer_has_one_kind_of_error(report, folder):
@@ -344,12 +336,9 @@ def test_errors_of_high_confidence_are_listed(report, folder):
     assert {*table(folder, "high_confidence_errors.csv")["query_id"]} == {*expected}
 
 
-def test_five_pitfalls_are_counted_among_wrong_answers(report):
+def test_five_pitfalls_are_counted_among_wrong_answers_and_by_specialty(report, folder):
     expected = Counter(name for row in CASES for name in row["pitfalls"])
     assert {name: report["error_analysis"]["pitfalls"][name] for name in PITFALLS} == expected
-
-
-def test_pitfalls_are_counted_by_specialty(report, folder):
     rows = table(folder, "errors_by_specialty.csv", index_col="specialty")
     assert report["error_analysis"]["by_specialty"] == rows.to_dict("index")
     rows = rows[PITFALLS]
@@ -362,19 +351,16 @@ def test_confusions_of_letters(report, folder):
     answers = pd.Categorical([row["answer"] or "no answer" for row in CASES], letters)
     expected = pd.crosstab(pd.Series([row["correct_answer"] for row in CASES]), answers, dropna=False)
     assert report["overall_metrics"]["confusion_matrix"]["counts"] == expected.to_numpy().tolist()
-    assert (
-        table(folder, "confusion_matrix.csv", index_col="correct").to_numpy().tolist() == expected.to_numpy().tolist()
-    )
+    matrix = table(folder, "confusion_matrix.csv", index_col="correct")
+    assert matrix.to_numpy().tolist() == expected.to_numpy().tolist()
 
 
 def test_confusions_of_conditions_by_the_sixteen_groups(report, folder):
     assert len(SIMILAR) == 16
     wrong = sum(row["answer"] is not None and not row["is_correct"] for row in CASES)
     counts = report["error_analysis"]["confusions"]
-    assert {name: count for name, count in counts.items() if count} == {
-        "similar condition": 16,
-        "unrelated condition": wrong - 16,
-    }
+    expected = {"similar condition": 16, "unrelated condition": wrong - 16}
+    assert {name: count for name, count in counts.items() if count} == expected
     pairs = table(folder, "confused_conditions.csv")
     alike = pairs[pairs["kind"] == "similar condition"]
     assert {tuple(sorted(pair)) for pair in SIMILAR} == {*zip(alike["first"], alike["second"], strict=True)}
@@ -389,13 +375,9 @@ def test_the_time_of_answers_has_mean_median_95th_percentile_and_total(systems, 
     assert [run.data.metrics[f"latency/{name}"] for name in names] == pytest.approx(expected)
 
 
-def test_the_charts_have_their_names(folder):
-    names = "accuracy_by_query_type confusion_matrix reliability retrieval errors summary".split()
-    for name in names:
+def test_the_charts_have_their_names_and_systems_are_compared_in_grouped_bars(systems, folder):
+    for name in "accuracy_by_query_type confusion_matrix reliability retrieval errors summary".split():
         assert (folder / "charts" / f"{name}.png").read_bytes().startswith(b"\x89PNG\r\n")
-
-
-def test_systems_are_compared_in_grouped_bars(systems):
     [parent] = systems.parents()
     assert (systems.artifacts(parent) / "charts/1_retrieval_methods_comparison.png").exists()
 
@@ -409,16 +391,15 @@ def drawn(systems, settings, files, tmp_path_factory):
     rule = {"kind": "contraindicated treatment", "reason": "It harms.", "case": ["twins"], "chosen": ["remedy"]}
     (files / "rules.yaml").write_text(json.dumps([rule]))
     out = tmp_path_factory.mktemp("settings")
-    others = ["evaluation.unsure=0.6", "evaluation.confident=0.9", "evaluation.bins=5"]
-    others += [f"evaluation.similar={files}/groups.yaml", f"+evaluation.dangerous.framework={files}/rules.yaml"]
+    changed = ["evaluation.unsure=0.6", "evaluation.confident=0.9", "evaluation.bins=5"]
+    changed += [f"evaluation.similar={files}/groups.yaml", f"+evaluation.dangerous.framework={files}/rules.yaml"]
     figures, save = {}, Figure.savefig
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             Figure, "savefig", lambda self, path, **more: (figures.update({path: self}), save(self, path, **more))
         )
         path = f"answerer.path={files}/hybrid.jsonl"
-        process = systems.script_here("run", *settings, path, *others, f"hydra.run.dir={out}")
-    assert process.returncode == 0, process.stderr
+        succeeded(systems.script_here("run", *settings, path, *changed, f"hydra.run.dir={out}"))
     report = json.loads((out / "results/evaluation.json").read_text())
     return {path.name: figure for path, figure in figures.items()}, report, out
 
@@ -449,9 +430,8 @@ def test_the_confusion_matrix_outlines_its_diagonal(drawn):
 
     figure = drawn[0]["confusion_matrix.png"]
     [axes, *_] = figure.axes
-    colours = [
-        to_rgb(patch.get_edgecolor()) for patch in axes.patches if isinstance(patch, Patch) and not patch.get_fill()
-    ]
+    outlines = [patch for patch in axes.patches if isinstance(patch, Patch) and not patch.get_fill()]
+    colours = [to_rgb(patch.get_edgecolor()) for patch in outlines]
     assert len(colours) == len(LETTERS)
     assert all(green == max(red, green, blue) for red, green, blue in colours)
     assert ("answered" in axes.get_xlabel(), "correct" in axes.get_ylabel()) == (True, True)
@@ -470,16 +450,10 @@ def test_the_answerer_that_needs_no_model_states_a_confidence(shared_application
     arguments = small.case_arguments(tmp_path / "small")
     (tmp_path / "small/cases.json").write_text(json.dumps(small.cases(copies=4)))
     columns = [f"dataset.columns.{name}={column}" for name, column in (COLUMNS | {"relevant": "relevant_docs"}).items()]
-    arguments = [each for each in arguments if not each.startswith("dataset.name")]
-    scales = [
-        "dataset=cases",
-        "dataset.name=scales",
-        "evaluation.controls=[]",
-        "answerer.scale=0.1,0.4",
-        "encoder=wordllama",
-    ]
-    process = shared_application.run("-m", *arguments, *columns, *scales, "evaluation.resamples=200", **CHARTS)
-    assert process.returncode == 0, process.stderr
+    arguments = [setting for setting in arguments if not setting.startswith("dataset.name")]
+    scales = ["dataset=cases", "dataset.name=scales", "evaluation.controls=[]", "answerer.scale=0.1,0.4"]
+    scales += ["encoder=wordllama", "evaluation.resamples=200"]
+    succeeded(shared_application.run("-m", *arguments, *columns, *scales, **CHARTS))
     runs = {run.data.params.get("answerer.scale"): run for run in shared_application.children()}
     rows = [table(shared_application.artifacts(runs[scale]), "per_query.csv") for scale in ("0.1", "0.4")]
     assert rows[0]["answer"].tolist() == rows[1]["answer"].tolist()

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import pandas as pd
 import pytest
-from application import PROJECT, in_this_process
+from application import PROJECT, in_this_process, succeeded
 from endpoint_server import EndpointServer, answer, completion
 from question_server import Generate, QuestionServer, honest, lines, write_documents
 from small import case_arguments
@@ -67,13 +67,13 @@ def vectors():
 def hits(vectors):
     """What the collection returns for each question, best first: file path, text and score."""
     queries = WordLlamaEncoder().encode([question for question, _, _ in QUESTIONS], "query")
-    found = {}
+    results = {}
     for (question, _, _), query in zip(QUESTIONS, queries, strict=True):
         scored = [(*chunk, float(vector @ query)) for chunk, vector in zip(CHUNKS, vectors, strict=True)]
-        found[question] = sorted((hit for hit in scored if hit[2] >= THRESHOLD), key=lambda hit: -hit[2])[:MOST]
-    assert found[QUESTIONS[-1][0]] == []
-    assert max(map(len, found.values())) > K
-    return found
+        results[question] = sorted((hit for hit in scored if hit[2] >= THRESHOLD), key=lambda hit: -hit[2])[:MOST]
+    assert results[QUESTIONS[-1][0]] == []
+    assert max(map(len, results.values())) > K
+    return results
 
 
 @pytest.fixture(scope="module")
@@ -96,8 +96,8 @@ def files(tmp_path_factory, hits):
     ]
     (folder / "qa_evaluation_dataset.json").write_text(json.dumps(rows))
     results = {
-        query: [{"file_path": path, "content": text, "score": score} for path, text, score in found]
-        for query, found in hits.items()
+        query: [{"file_path": path, "content": text, "score": score} for path, text, score in of_query]
+        for query, of_query in hits.items()
     }
     (folder / "mine.py").write_text(f"HITS = {results!r}\n\n\ndef search(query, k):\n    return HITS[query][:k]\n")
     return folder
@@ -114,17 +114,25 @@ def settings(files):
 
 def measured_run(application, name, *arguments, **environment):
     """The files of a run in an experiment of its own."""
-    process = application.run(*arguments, f"tracking.experiment={name}", **environment)
-    assert process.returncode == 0, process.stderr
+    succeeded(application.script_here("run", *arguments, f"tracking.experiment={name}", **environment))
     [*_, run] = application.runs()
     return application.artifacts(run)
 
 
 @pytest.fixture(scope="module")
-def called(shared_application, settings, files):
-    """The run of the collection behind a function of the user's."""
-    call = ["retriever=callable", "retriever.call=mine:search"]
-    return measured_run(shared_application, "called", *settings, *call, PYTHONPATH=str(files))
+def sweep(shared_application, settings, files):
+    """A sweep over the cutoffs of the collection behind a function of the user's."""
+    of_all = [setting for setting in settings if not setting.startswith("k=")]
+    called = ["retriever=callable", "retriever.call=mine:search", f"k={','.join(map(str, CUTOFFS))}"]
+    succeeded(shared_application.run("-m", *of_all, *called, PYTHONPATH=str(files)))
+    return shared_application
+
+
+@pytest.fixture(scope="module")
+def called(sweep):
+    """The files of its run at k."""
+    [run] = [run for run in sweep.children() if run.data.params["k"] == str(K)]
+    return sweep.artifacts(run)
 
 
 def words(text):
@@ -140,16 +148,16 @@ def mean_of_harmony(precision, recall):
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def by_loops(references, file_path, found, *, times=1):
+def by_loops(references, file_path, hits, *, times=1):
     """The values of a question by the notebook's definitions; `times` repeats the words of what was retrieved."""
-    texts = [text for _, text, _ in found]
+    texts = [text for _, text, _ in hits]
     wanted = Counter(word for reference in references for word in words(reference))
     retrieved = Counter(word for text in texts * times for word in words(text))
     shared = sum((wanted & retrieved).values())
     precision, recall = shared / max(retrieved.total(), 1), shared / wanted.total()
     held = sum(any(holds(text, reference) for text in texts) for reference in references) / len(references)
     holding = sum(any(holds(text, reference) for reference in references) for text in texts) / max(len(texts), 1)
-    of_source = sum(path == file_path for path, _, _ in found)
+    of_source = sum(path == file_path for path, _, _ in hits)
     return {
         "token/iou": shared / (wanted.total() + retrieved.total() - shared),
         "token/precision": precision,
@@ -162,7 +170,7 @@ def by_loops(references, file_path, found, *, times=1):
         "passage/f1": mean_of_harmony(holding, held),
         "document/coverage": float(of_source > 0),
         "document/accuracy": float(of_source > 0),
-        "document/precision": of_source / max(len(found), 1),
+        "document/precision": of_source / max(len(hits), 1),
         "document/recall": float(of_source > 0),
         "document/passages": of_source,
     }
@@ -177,8 +185,8 @@ def assert_measured_as_defined(folder, hits):
     report = json.loads((folder / "results/evaluation.json").read_text())
     for k in CUTOFFS:
         values = pd.DataFrame([by_loops(texts, path, hits[question][:k]) for question, path, texts in QUESTIONS])
-        found = {name: report["at_k"][name][k - 1] for name in values}
-        assert found == pytest.approx(values.mean().to_dict(), abs=1e-12), k
+        at_k = {name: report["at_k"][name][k - 1] for name in values}
+        assert at_k == pytest.approx(values.mean().to_dict(), abs=1e-12), k
 
 
 def test_a_function_is_measured_by_the_chunks_that_it_returned(called, hits):
@@ -200,14 +208,9 @@ def test_what_returns_nothing_scores_0_on_each_level(called):
     assert row[[*names]].eq(0).all()
 
 
-def test_the_report_has_each_level_at_every_k_side_by_side(shared_application, settings, files, hits):
-    settings = [setting for setting in settings if not setting.startswith("k=")]
-    called = ["retriever=callable", "retriever.call=mine:search", f"k={','.join(map(str, CUTOFFS))}"]
-    swept = [*settings, *called, "tracking.experiment=side-by-side"]
-    process = shared_application.run("-m", *swept, PYTHONPATH=str(files))
-    assert process.returncode == 0, process.stderr
-    parent = shared_application.parents()[-1]
-    page = (shared_application.artifacts(parent) / "report.md").read_text().partition("## Metrics at each k")[2]
+def test_the_report_has_each_level_at_every_k_side_by_side(sweep, hits):
+    [parent] = sweep.parents()
+    page = (sweep.artifacts(parent) / "report.md").read_text().partition("## Metrics at each k")[2]
     lines = page.partition("\n## ")[0].splitlines()
     head, _, *rows = [[*map(str.strip, line.strip("|").split("|"))] for line in lines if line.startswith("|")]
     assert head == ["metric", *(f"k = {k}" for k in CUTOFFS)]
@@ -215,24 +218,20 @@ def test_the_report_has_each_level_at_every_k_side_by_side(shared_application, s
         k: pd.DataFrame([by_loops(texts, path, hits[asked][:k]) for asked, path, texts in QUESTIONS]).mean()
         for k in CUTOFFS
     }
-    shown = {name: values for name, *values in rows}
-    for title, name in {
-        "Token F1": "token/f1",
-        "Passage coverage": "passage/coverage",
-        "Document precision": "document/precision",
-    }.items():
+    shown, titles = {name: values for name, *values in rows}, {"Token F1": "token/f1"}
+    titles |= {"Passage coverage": "passage/coverage", "Document precision": "document/precision"}
+    for title, name in titles.items():
         expected = [means[k][name] for k in CUTOFFS]
-        best = max(expected)
-        assert shown[title] == [
-            f"**{mean:.3f}**" if mean == best != min(expected) else f"{mean:.3f}" for mean in expected
-        ]
+        bold = [mean == max(expected) != min(expected) for mean in expected]
+        texts = [f"**{mean:.3f}**" if best else f"{mean:.3f}" for mean, best in zip(expected, bold, strict=True)]
+        assert shown[title] == texts
 
 
 def test_each_question_has_its_time_and_the_mean_score_of_its_chunks(called, hits):
     rows = pd.read_csv(called / "results/per_query.csv", index_col="query")
     assert (rows["time_ms"] >= 0).all()
-    for question, found in hits.items():
-        scores = [score for _, _, score in found[:K]]
+    for question, of_question in hits.items():
+        scores = [score for _, _, score in of_question[:K]]
         assert rows.loc[question, "mean_score"] == pytest.approx(sum(scores) / len(scores) if scores else 0)
 
 
@@ -270,8 +269,7 @@ def test_a_collection_is_measured_by_its_own_chunks(shared_application, settings
 def test_a_collection_is_filtered_by_a_field_within_its_payload_and_its_size_is_printed(application, settings, server):
     chosen = ["+retriever.filter.metadata.file_path=papers/ice.pdf", "retriever.score_threshold=null"]
     environment = {"QDRANT_URL": server.url, "QDRANT_API_KEY": KEY}
-    process = application.run(*settings, *QDRANT[:2], *chosen, **environment)
-    assert process.returncode == 0, process.stderr
+    process = succeeded(application.run(*settings, *QDRANT[:2], *chosen, **environment))
     assert re.search(rf"earth.*\b{len(CHUNKS)} points.*green", process.stdout + process.stderr)
     [run] = application.runs()
     rows = pd.read_csv(application.artifacts(run) / "results/per_query.csv", index_col="query")
@@ -280,25 +278,21 @@ def test_a_collection_is_filtered_by_a_field_within_its_payload_and_its_size_is_
 
 
 @pytest.mark.extra("qdrant")
-@pytest.mark.parametrize("said", ["nobody there", "no address", "no snapshot"])
 @pytest.mark.usefixtures("no_variables")
-def test_what_is_missing_is_said_before_a_run(tmp_path, settings, server, said):
+def test_what_is_missing_is_said_before_a_run(tmp_path, settings, server):
     """The address is in the file .env of the project folder."""
-    url = {"nobody there": "http://127.0.0.1:9", "no snapshot": server.url}.get(said)
-    (tmp_path / ".env").write_text(f"QDRANT_URL={url}\nQDRANT_API_KEY={KEY}\n" if url else "")
-    places = [f"tracking.uri=sqlite:///{tmp_path}/mlflow.db", f"store.path={tmp_path}/store"]
-    restored = (
-        ["retriever.collection=other", "retriever.snapshot=nowhere.snapshot"] if said == "no snapshot" else QDRANT[1:2]
-    )
-    refused = in_this_process(tmp_path, "run", *settings, "retriever=qdrant", *restored, *places)
-    assert refused.returncode == 2
-    expected = {
-        "nobody there": f"{url} cannot be reached",
-        "no address": "QDRANT_URL",
-        "no snapshot": "nowhere.snapshot",
-    }
-    assert expected[said] in refused.stderr
-    assert not (tmp_path / "mlflow.db").exists()
+    nowhere = ["retriever.collection=other", "retriever.snapshot=nowhere.snapshot"]
+    missing = [
+        ("http://127.0.0.1:9", QDRANT[1:2], "http://127.0.0.1:9 cannot be reached"),
+        ("", QDRANT[1:2], "QDRANT_URL"),
+    ]
+    for url, collection, expected in [*missing, (server.url, nowhere, "nowhere.snapshot")]:
+        (tmp_path / ".env").write_text(f"QDRANT_URL={url}\nQDRANT_API_KEY={KEY}\n" if url else "")
+        places = [f"tracking.uri=sqlite:///{tmp_path}/mlflow.db", f"store.path={tmp_path}/store"]
+        refused = in_this_process(tmp_path, "run", *settings, "retriever=qdrant", *collection, *places)
+        assert refused.returncode == 2
+        assert expected in refused.stderr
+        assert not (tmp_path / "mlflow.db").exists()
 
 
 @pytest.fixture
@@ -310,13 +304,11 @@ def no_variables(monkeypatch):
 VARIABLES = {"QDRANT_URL", "QDRANT_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL"}
 
 
-@pytest.mark.parametrize("of", ["repository", "init"])
-def test_an_example_of_the_environment_file_is_there_to_copy(tmp_path, of):
-    if of == "init":
-        made = in_this_process(tmp_path, "init")
-        assert made.returncode == 0, made.stderr
-    text = ((PROJECT if of == "repository" else tmp_path) / ".env.example").read_text()
-    assert {*re.findall(r"^#? ?(\w+)=", text, re.MULTILINE)} >= VARIABLES
+def test_an_example_of_the_environment_file_is_there_to_copy(tmp_path):
+    succeeded(in_this_process(tmp_path, "init"))
+    for folder in (PROJECT, tmp_path):
+        text = (folder / ".env.example").read_text()
+        assert {*re.findall(r"^#? ?(\w+)=", text, re.MULTILINE)} >= VARIABLES
 
 
 # Generated questions
@@ -376,8 +368,7 @@ def test_the_address_of_an_endpoint_may_be_in_the_environment_and_is_logged(appl
     with Sayer() as running:
         environment = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": running.url}
         asked = [*case_arguments(tmp_path / "cases"), *model, "retriever=sparse", f"store.path={tmp_path / 'store'}"]
-        process = application.run(*asked, **environment)
-        assert process.returncode == 0, process.stderr
+        process = succeeded(application.script_here("run", *asked, **environment))
         assert running.requests
         assert running.url in process.stderr + process.stdout
         [run] = application.runs()

@@ -22,42 +22,40 @@ def measured(ranking, relevant, k=5, **settings):
     return ragsweep.evaluate({"q": ranking}, {"q": relevant}, k=k, resamples=1, **settings).means
 
 
-@pytest.mark.parametrize(
-    ("ranking", "relevant", "k", "expected"),
-    [
-        pytest.param(FIRST_AND_THIRD, [34, 35], 5, {"precision": 0.4, "recall": 1, "f1": 4 / 7}, id="two pages"),
-        pytest.param(FIRST_AND_THIRD, [34, 35], 5, {"mrr": 1, "hit_rate": 1, "map": 5 / 6}, id="first is relevant"),
-        pytest.param(
-            FIRST_AND_THIRD, [34, 35, 89], 5, {"precision": 0.4, "recall": 2 / 3, "f1": 0.5}, id="three pages"
-        ),
-        pytest.param(SECOND_BEST_LAST, [34, 35], 5, {"mrr": 1 / 3, "hit_rate": 1}, id="first at rank 3"),
-        pytest.param(NOTHING_RELEVANT, [34, 35], 5, {"mrr": 0, "hit_rate": 0, "ndcg": 0, "f1": 0}, id="nothing found"),
-        # The trace of the guide says .9519 for this ranking, against its own formula: 1.5 / 1.631.
-        pytest.param(FIRST_AND_THIRD, [34, 35], 5, {"ndcg": 0.919721}, id="discounted"),
-        pytest.param(["r", 1, 2, 3, 4], ["r"], 5, {"precision": 0.2, "ndcg": 1}, id="scenario A: relevant at the top"),
-        pytest.param([1, 2, 3, 4, "r"], ["r"], 5, {"precision": 0.2, "ndcg": 0.386853}, id="scenario B: at the end"),
-        pytest.param(FIRST_OF_SIX, [*"acfg"], 3, {"precision": 2 / 3, "recall": 0.5}, id="lesson, 3 documents"),
-        pytest.param(FIRST_OF_SIX, [*"acfg"], 5, {"precision": 0.4, "recall": 0.5}, id="lesson, 5 documents"),
-        pytest.param([*"bdace"], [*"ac"], 5, {"mrr": 1 / 3}, id="lesson, reciprocal rank"),
-        pytest.param([*"bda"], [*"ac"], 3, {"hit_rate": 1}, id="lesson, success"),
-        pytest.param([*"abcd"], {"a": 2, "c": 1}, 4, {"ndcg": 0.950234}, id="lesson, grades 2 0 1 0"),
-        pytest.param([*"acbd"], {"a": 2, "c": 1}, 4, {"ndcg": 1}, id="lesson, best order"),
-        # The framework's formula for average precision: the sum of the precision at each hit, over all relevant ones.
-        pytest.param([*"xayb"], [*"abc"], 4, {"map": (1 / 2 + 2 / 4) / 3}, id="average precision"),
-        # trec_eval's values.
-        pytest.param([*range(1, 6)], [1, 11, 12, 13, 14], 5, {"ndcg": 0.339160}, id="one of five, at the top"),
-        pytest.param([*range(5)], [*range(20)], 5, {"map": 0.25}, id="all of more than k can hold"),
-    ],
-)
-def test_a_worked_example_has_its_value(ranking, relevant, k, expected):
-    found = measured(ranking, relevant, k)
-    assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-6)
+EXAMPLES = [  # its name, the ranking, what is relevant, k, and the values
+    ("two pages", FIRST_AND_THIRD, [34, 35], 5, {"precision": 0.4, "recall": 1, "f1": 4 / 7}),
+    ("first is relevant", FIRST_AND_THIRD, [34, 35], 5, {"mrr": 1, "hit_rate": 1, "map": 5 / 6}),
+    ("three pages", FIRST_AND_THIRD, [34, 35, 89], 5, {"precision": 0.4, "recall": 2 / 3, "f1": 0.5}),
+    ("first at rank 3", SECOND_BEST_LAST, [34, 35], 5, {"mrr": 1 / 3, "hit_rate": 1}),
+    ("nothing found", NOTHING_RELEVANT, [34, 35], 5, {"mrr": 0, "hit_rate": 0, "ndcg": 0, "f1": 0}),
+    # The trace of the guide says .9519 for this ranking, against its own formula: 1.5 / 1.631.
+    ("discounted", FIRST_AND_THIRD, [34, 35], 5, {"ndcg": 0.919721}),
+    ("scenario A: relevant at the top", ["r", 1, 2, 3, 4], ["r"], 5, {"precision": 0.2, "ndcg": 1}),
+    ("scenario B: at the end", [1, 2, 3, 4, "r"], ["r"], 5, {"precision": 0.2, "ndcg": 0.386853}),
+    ("lesson, 3 documents", FIRST_OF_SIX, [*"acfg"], 3, {"precision": 2 / 3, "recall": 0.5}),
+    ("lesson, 5 documents", FIRST_OF_SIX, [*"acfg"], 5, {"precision": 0.4, "recall": 0.5}),
+    ("lesson, reciprocal rank", [*"bdace"], [*"ac"], 5, {"mrr": 1 / 3}),
+    ("lesson, success", [*"bda"], [*"ac"], 3, {"hit_rate": 1}),
+    ("lesson, grades 2 0 1 0", [*"abcd"], {"a": 2, "c": 1}, 4, {"ndcg": 0.950234}),
+    ("lesson, best order", [*"acbd"], {"a": 2, "c": 1}, 4, {"ndcg": 1}),
+    # The framework's formula for average precision: the sum of the precision at each hit, over all relevant ones.
+    ("average precision", [*"xayb"], [*"abc"], 4, {"map": (1 / 2 + 2 / 4) / 3}),
+    # trec_eval's values.
+    ("one of five, at the top", [*range(1, 6)], [1, 11, 12, 13, 14], 5, {"ndcg": 0.339160}),
+    ("all of more than k can hold", [*range(5)], [*range(20)], 5, {"map": 0.25}),
+]
 
 
-@pytest.mark.parametrize(("gain", "expected"), [("linear", 0.342499), ("exponential", 0.226869)])
-def test_graded_judgments_in_the_worst_order(gain, expected):
-    found = measured([*"dcba"], {"a": 3, "b": 2, "c": 1, "d": 0}, 3, gain=gain)
-    assert found["ndcg"] == pytest.approx(expected, abs=1e-6)
+def test_a_worked_example_has_its_value():
+    for name, ranking, relevant, k, expected in EXAMPLES:
+        means = measured(ranking, relevant, k)
+        assert {metric: means[metric] for metric in expected} == pytest.approx(expected, abs=1e-6), name
+
+
+def test_graded_judgments_in_the_worst_order():
+    for gain, expected in (("linear", 0.342499), ("exponential", 0.226869)):
+        means = measured([*"dcba"], {"a": 3, "b": 2, "c": 1, "d": 0}, 3, gain=gain)
+        assert means["ndcg"] == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_ideal_order_has_all_relevant_documents_not_only_those_retrieved():
@@ -78,26 +76,28 @@ def test_the_lessons_usage_example_is_measured_as_it_is_written():
             "relevant": {"Doc_Y", "Doc_W"},
         },
     ]
-    found = ragsweep.evaluate(test_queries, k=5, resamples=1)
+    result = ragsweep.evaluate(test_queries, k=5, resamples=1)
     expected = {"precision": 0.4, "recall": 1, "mrr": 0.75, "ndcg": 0.785, "hit_rate": 1}
-    assert {name: found.means[name] for name in expected} == pytest.approx(expected, abs=5e-4)
-    assert found.query_ids == ("What's the return policy?", "How to reset password?")
+    assert {name: result.means[name] for name in expected} == pytest.approx(expected, abs=5e-4)
+    assert result.query_ids == ("What's the return policy?", "How to reset password?")
     unnamed = [{name: row[name] for name in ("retrieved", "relevant")} for row in test_queries]
-    assert ragsweep.evaluate(unnamed, k=5, resamples=1).means == found.means
+    assert ragsweep.evaluate(unnamed, k=5, resamples=1).means == result.means
 
 
-@pytest.mark.parametrize(("page", "expected"), [("34", 1), (34, 1), (" 34", 1), ("340", 0), ("134", 0), ("3", 0)])
-def test_a_page_matches_itself_alone(page, expected):
-    assert measured([page], ["34"], 1)["hit_rate"] == expected
+def test_a_page_matches_itself_alone():
+    rates = {"34": 1, 34: 1, " 34": 1, "340": 0, "134": 0, "3": 0}
+    assert {page: measured([page], ["34"], 1)["hit_rate"] for page in rates} == rates
 
 
 def test_several_passages_of_a_page_earn_credit_once():
     """The guide's code adds every passage: five of one of two relevant pages have an NDCG of 1.81 there."""
-    found = measured([34, 34, 34, 34, 34], [34, 35])
+    means = measured([34, 34, 34, 34, 34], [34, 35])
     once = 1 / (1 + 1 / math.log2(3))
-    assert (found["precision"], found["recall"], found["ndcg"]) == pytest.approx((0.2, 0.5, once))
+    assert (means["precision"], means["recall"], means["ndcg"]) == pytest.approx((0.2, 0.5, once))
 
 
-@pytest.mark.parametrize("left_out", ["semantic accuracy", "overall score", "translation", "notebook"])
-def test_what_is_not_computed_or_differs_is_named_with_the_reason_on_one_page(left_out):
-    assert left_out in (PROJECT / "docs/metrics.md").read_text()
+def test_what_is_not_computed_or_differs_is_named_with_the_reason_on_one_page():
+    page = (PROJECT / "docs/metrics.md").read_text()
+    assert [
+        name for name in ("semantic accuracy", "overall score", "translation", "notebook") if name not in page
+    ] == []

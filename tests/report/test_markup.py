@@ -3,7 +3,6 @@
 import re
 from html import escape, unescape
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -53,11 +52,11 @@ def test_code_is_code(text):
         assert re.fullmatch(r"<ul>\n<li>Run: <code>[^<]*</code></li>\n</ul>\n", html)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["[a](https://a.example)", "![a](b)", "<img src=a>", "<a href='b'>", "<https://a.example>", "p <= 0.05 [0, 1]"],
-)
-def test_plain_text_is_no_markup(text):
-    html = RENDERER.render(plain(text))
-    assert html == f"<p>{escape(plain(text), quote=False)}</p>\n"
-    assert plain(text).replace(" ", "") == text.replace(" ", "")
+def test_plain_text_is_no_markup():
+    for text in (
+        *("[a](https://a.example)", "![a](b)", "<img src=a>", "<a href='b'>", "<https://a.example>"),
+        "p <= 0.05 [0, 1]",
+    ):
+        html = RENDERER.render(plain(text))
+        assert html == f"<p>{escape(plain(text), quote=False)}</p>\n"
+        assert plain(text).replace(" ", "") == text.replace(" ", "")

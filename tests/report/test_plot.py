@@ -68,7 +68,7 @@ def test_a_front_has_a_point_per_distinct_configuration(decision, axes):
     ragsweep.plot.front(decision, axes)
     assert axes.get_xlabel() == "Tokens"
     *dots, _ = axes.collections  # the last are the rings
-    assert sum(len(some.get_offsets()) for some in dots) == len(decision.decision.fronts[0].sweep.outcomes)
+    assert sum(len(points.get_offsets()) for points in dots) == len(decision.decision.fronts[0].sweep.outcomes)
 
 
 def test_a_setting_and_two_settings_are_drawn(decision, axes):
@@ -93,17 +93,15 @@ def test_differences_are_drawn_from_gain_to_loss(decision, axes):
     assert min(gains) >= 0 >= max(losses)
 
 
-@pytest.mark.parametrize(
-    ("draw", "message"),
-    [
-        (lambda decision, axes: ragsweep.plot.by_cutoff(decision, axes, "f3"), "metric: found 'f3', expected one"),
-        (lambda decision, axes: ragsweep.plot.front(decision, axes, "price"), "cost: found 'price', expected one"),
-        (lambda decision, axes: ragsweep.plot.one_setting(decision, axes, "beta"), "found 'beta', expected a setting"),
-    ],
-)
-def test_what_is_not_there_is_named(decision, axes, draw, message):
-    with pytest.raises(ConfigError, match=f"^{message}"):
-        draw(decision, axes)
+def test_what_is_not_there_is_named(decision, axes):
+    plot = ragsweep.plot
+    for draw, name, message in (
+        (plot.by_cutoff, "f3", "metric: found 'f3', expected one"),
+        (plot.front, "price", "cost: found 'price', expected one"),
+        (plot.one_setting, "beta", "found 'beta', expected a setting"),
+    ):
+        with pytest.raises(ConfigError, match=f"^{message}"):
+            draw(decision, axes, name)
 
 
 LONG = [f"a_long_name_{letter}" for letter in "abcdefghijklmnop"]
@@ -145,7 +143,7 @@ def texts_of(drawing):
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_no_text_of_a_report_covers_another_or_leaves_its_chart(name):
+def test_no_text_of_a_report_covers_another_or_leaves_its_chart_and_ticks_are_within_the_range(name):
     for file, drawing in report_charts(decided(*RUNS[name])):
         texts = texts_of(drawing)
         for (text, box), (other, below) in itertools.combinations(texts, 2):
@@ -153,11 +151,6 @@ def test_no_text_of_a_report_covers_another_or_leaves_its_chart(name):
         for text, box in texts:
             assert drawing.bbox.x0 <= box.x0 < box.x1 <= drawing.bbox.x1, (file, text)
             assert drawing.bbox.y0 <= box.y0 < box.y1 <= drawing.bbox.y1, (file, text)
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_an_axis_of_a_metric_has_ticks_within_its_range_alone(name):
-    for file, drawing in report_charts(decided(*RUNS[name])):
         for axes in drawing.axes:
             for axis, ends in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
                 if axis.get_label_text() in ("F1", "Recall"):

@@ -5,33 +5,33 @@
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 from outcomes import FACTS, SETTINGS, as_guesses, claims, decided, of_scores, with_measure
 from simulated import alike, f1_like
 
 from ragsweep.production.export_folder import Origin as Source
 from ragsweep.production.model_card import model_card
-from ragsweep.report import Origin, headline, rows_of, veto_of
-from ragsweep.report.claims import claims_of, evidence
+from ragsweep.report import Origin, rows_of, veto_of
 from ragsweep.report.notebook import SweepDecision
 from ragsweep.report.record import as_record
 from ragsweep.report.report_page import write_report
 from ragsweep.report.report_tables import head_of_choice
 from ragsweep.report.report_text import table_by_cutoff, table_of_configurations
 from ragsweep.report.value_words import cutoffs_in_words
+from ragsweep.sweeps import Decision
 from ragsweep.tasks.facts import ReturnedFact, UnreadText
 from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
 from ragsweep.tracking.decisions import answer_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "report.md"
 HEAD = "| what was measured | what is said |\n| --- | --- |\n"
-LATENCY = {"latency/mean_ms": 25}
 
 
 def scores(means, queries=133, noise=0.15, seed=1):
@@ -75,10 +75,14 @@ def controlled(made, place):
 def sized(rows_at, sizes=(200, 400, 800), **facts):
     """Runs at several k whose passages differ in size, a quarter of their characters tokens."""
     made = at_each(rows_at, values=sizes, tokens=[size * 5 / 4 for size in sizes])
-    about = {run.run_id: ReturnedFact(run.swept["chunker.size"], "words") for run in made}
-    used = {run.run_id: {**run.settings, "chunker.size": str(run.swept["chunker.size"])} for run in made}
-    known = {run.run_id: replace(run.facts, returned=about[run.run_id], **facts) for run in made}
-    return [replace(run, facts=known[run.run_id], settings=used[run.run_id]) for run in made]
+    return [
+        replace(
+            run,
+            facts=replace(run.facts, returned=ReturnedFact(run.swept["chunker.size"], "words"), **facts),
+            settings={**run.settings, "chunker.size": str(run.swept["chunker.size"])},
+        )
+        for run in made
+    ]
 
 
 def within_budgets(rows_at):
@@ -87,7 +91,7 @@ def within_budgets(rows_at):
     for budget, rows in rows_at.items():
         for run, row in zip(runs(rows, budget, tokens=[4.5, 4.9, 4.8]), rows, strict=True):
             swept = {"chunker.size": run.swept["chunker.size"], "budget": budget}
-            settings = {name: each for name, each in run.settings.items() if name != "k"} | {"budget": str(budget)}
+            settings = {name: value for name, value in run.settings.items() if name != "k"} | {"budget": str(budget)}
             facts = replace(run.facts, cutoff="budget", cutoff_unit="tokens")
             table = run.per_query.assign(recall=np.clip(row + budget / 3000, 0, 1))
             made.append(replace(run, swept=swept, settings=settings, per_query=table, facts=facts))
@@ -96,9 +100,9 @@ def within_budgets(rows_at):
 
 def nothing_found(queries, lost):
     """Three configurations that find nothing for so many of the questions."""
-    found = scores([0.5, 0.5, 0.5], queries)
-    found[:, :lost] = 0
-    return found
+    rows = scores([0.5, 0.5, 0.5], queries)
+    rows[:, :lost] = 0
+    return rows
 
 
 def unread(*shares):
@@ -137,186 +141,129 @@ SEVERAL_K = {k: scores([0.3, 0.55, 0.54], seed=k) + k / 100 for k in (3, 5, 10)}
 FOUND_LITTLE = np.array([[0.5, 0, 0.2, 0, 0, 0], [0, 0.4, 0, 0, 0.3, 0], [0] * 6])
 NO_DIFFERENCE = {k: scores([0.5] * 3, 8, seed=k) for k in (3, 5, 10)}
 
-SITUATIONS = {
-    "1 question, 2 configurations": lambda: decided(*runs(scores([0.3, 0.7], 1))),
-    "4 questions, one far ahead": lambda: decided(*runs(scores([0.2, 0.8], 4, 0.02))),
-    "8 questions, nothing told apart, other prices": lambda: decided(
-        *runs(scores([0.5, 0.52, 0.5], 8), tokens=(170, 300, 480))
-    ),
-    "6 questions, the cheapest finds nothing": lambda: decided(*runs(FOUND_LITTLE, tokens=(500, 400, 0))),
-    "8 questions, three k, nothing told apart": lambda: decided(*at_each(NO_DIFFERENCE, tokens=(170, 300, 480))),
-    "8 questions, one far ahead": lambda: decided(*runs(scores([0.2, 0.3, 0.9], 8, 0.05))),
-    "133 questions, one far ahead": lambda: decided(*runs(scores([0.3, 0.4, 0.7]))),
-    "133 questions, two tied at the top": lambda: decided(*runs(scores([0.3, 0.6, 0.61, 0.2]))),
-    "133 questions, nothing told apart, one price": lambda: decided(*runs(scores([0.5, 0.5, 0.5]))),
-    "133 questions, nothing told apart, two prices": lambda: decided(
-        *runs(scores([0.5, 0.5, 0.5]), tokens=(500, 500, 900))
-    ),
-    "1,000 questions, a small lead": lambda: decided(*runs(scores([0.5, 0.53], 1000))),
-    "1,000 questions, no lead": lambda: decided(*runs(scores([0.5, 0.5], 1000), tokens=(400, 300))),
-    "300 questions, near copies": lambda: decided(*runs(near_copies(300, 2))),
-    "three configurations that measure the same": lambda: decided(*runs(SAME)),
-    "the same at every k": lambda: decided(*at_each(dict.fromkeys((3, 5), SAME))),
-    "twins and a worse one": lambda: decided(*runs([ONE, ONE, ONE * 0.3])),
-    "three k, the same winner at each": lambda: decided(*at_each(SEVERAL_K)),
-    "three k, another winner at the largest": lambda: decided(
-        *at_each({3: scores([0.3, 0.6]), 5: scores([0.3, 0.6]), 10: scores([0.7, 0.4])})
-    ),
-    "small chunks at a large k find more in fewer tokens": lambda: decided(
+TIED, FEW, TEXT, PAGES = "tied", "too few", "unequal text", "page judgments"
+QUICK = replace(SETTINGS, require={"latency/mean_ms": 25})
+
+
+def situations():  # noqa: PLR0915  # a table
+    """The name of each situation, what vetoes in it, and the runs or the decision between them."""
+    yield "1 question, 2 configurations", FEW, runs(scores([0.3, 0.7], 1))
+    yield "4 questions, one far ahead", FEW, runs(scores([0.2, 0.8], 4, 0.02))
+    made = runs(scores([0.5, 0.52, 0.5], 8), tokens=(170, 300, 480))
+    yield "8 questions, nothing told apart, other prices", TIED, made
+    yield "6 questions, the cheapest finds nothing", "nothing found", runs(FOUND_LITTLE, tokens=(500, 400, 0))
+    yield "8 questions, three k, nothing told apart", TIED, at_each(NO_DIFFERENCE, tokens=(170, 300, 480))
+    yield "8 questions, one far ahead", None, runs(scores([0.2, 0.3, 0.9], 8, 0.05))
+    yield "133 questions, one far ahead", None, runs(scores([0.3, 0.4, 0.7]))
+    yield "133 questions, two tied at the top", None, runs(scores([0.3, 0.6, 0.61, 0.2]))
+    yield "133 questions, nothing told apart, one price", TIED, runs(scores([0.5, 0.5, 0.5]))
+    yield "133 questions, nothing told apart, two prices", TIED, runs(scores([0.5, 0.5, 0.5]), tokens=(500, 500, 900))
+    yield "1,000 questions, a small lead", None, runs(scores([0.5, 0.53], 1000))
+    yield "1,000 questions, no lead", TIED, runs(scores([0.5, 0.5], 1000), tokens=(400, 300))
+    yield "300 questions, near copies", TIED, runs(near_copies(300, 2))
+    yield "three configurations that measure the same", "same values", runs(SAME)
+    yield "the same at every k", "same values", at_each(dict.fromkeys((3, 5), SAME))
+    yield "twins and a worse one", None, runs([ONE, ONE, ONE * 0.3])
+    yield "three k, the same winner at each", None, at_each(SEVERAL_K)
+    made = at_each({3: scores([0.3, 0.6]), 5: scores([0.3, 0.6]), 10: scores([0.7, 0.4])})
+    yield "three k, another winner at the largest", None, made
+    made = decided(
         *runs(scores([0.6, 0.5], seed=2), 5, tokens=(500, 900)),
         *runs(scores([0.55, 0.75], seed=2), 10, tokens=(450, 200)),
-    ),
-    "sizes of chunks at a single k": lambda: decided(*sized({5: scores([0.4, 0.5, 0.7])})),
-    "sizes of chunks at three k": lambda: decided(*sized({k: scores([0.4, 0.5, 0.7], seed=k) for k in (2, 4, 8)})),
-    "budgets of 300 and 900 tokens, one ahead": lambda: decided(
-        *within_budgets({300: scores([0.3, 0.5, 0.4]), 900: scores([0.4, 0.65, 0.5])})
-    ),
-    "budgets of 300 and 900 tokens, nothing told apart": lambda: decided(
-        *within_budgets({300: scores([0.5] * 3, 8), 900: scores([0.6] * 3, 8)})
-    ),
-    "only k was swept": lambda: decided(*at_each({k: scores([0.4 + k / 50]) for k in (3, 5, 10)})),
-    "one configuration": lambda: decided(*runs(scores([0.5]))),
-    "another configuration at each k": lambda: decided(*runs(scores([0.5])), *runs(scores([0.6]), k=10, values=(500,))),
-    "the best one is a control": lambda: decided(*controlled(runs(scores([0.3, 0.5, 0.9])), 2)),
-    "one meets the requirement": lambda: decided(
-        *runs(scores([0.5, 0.6, 0.7]), latency=(10, 40, 90)), settings=replace(SETTINGS, require=LATENCY)
-    ),
-    "none meets the requirement": lambda: decided(
-        *runs(scores([0.5, 0.6]), latency=(40, 90)), settings=replace(SETTINGS, require=LATENCY)
-    ),
-    "a cost is preferred, and a margin allowed": lambda: decided(
-        *runs(scores([0.60, 0.59, 0.3], 1000, 0.05), tokens=(900, 400, 100)),
+    )
+    yield "small chunks at a large k find more in fewer tokens", None, made
+    yield "sizes of chunks at a single k", TEXT, sized({5: scores([0.4, 0.5, 0.7])})
+    yield "sizes of chunks at three k", TEXT, sized({k: scores([0.4, 0.5, 0.7], seed=k) for k in (2, 4, 8)})
+    made = within_budgets({300: scores([0.3, 0.5, 0.4]), 900: scores([0.4, 0.65, 0.5])})
+    yield "budgets of 300 and 900 tokens, one ahead", None, made
+    made = within_budgets({300: scores([0.5] * 3, 8), 900: scores([0.6] * 3, 8)})
+    yield "budgets of 300 and 900 tokens, nothing told apart", TIED, made
+    yield "only k was swept", "one configuration", at_each({k: scores([0.4 + k / 50]) for k in (3, 5, 10)})
+    yield "one configuration", "one configuration", runs(scores([0.5]))
+    made = decided(*runs(scores([0.5])), *runs(scores([0.6]), k=10, values=(500,)))
+    yield "another configuration at each k", "one configuration", made
+    yield "the best one is a control", None, controlled(runs(scores([0.3, 0.5, 0.9])), 2)
+    made = decided(*runs(scores([0.5, 0.6, 0.7]), latency=(10, 40, 90)), settings=QUICK)
+    yield "one meets the requirement", None, made
+    made = decided(*runs(scores([0.5, 0.6]), latency=(40, 90)), settings=QUICK)
+    yield "none meets the requirement", "requirements", made
+    made = decided(
+        *runs(scores([0.6, 0.59, 0.3], 1000, 0.05), tokens=(900, 400, 100)),
         settings=replace(SETTINGS, prefer="context/tokens", margin=0.05),
-    ),
-    "a cost is preferred, nothing told apart": lambda: decided(
+    )
+    yield "a cost is preferred, and a margin allowed", None, made
+    made = decided(
         *runs(scores([0.5, 0.5, 0.5]), latency=(30, 10, 20)), settings=replace(SETTINGS, prefer="latency/mean_ms")
-    ),
-    "2 of 5 runs failed": lambda: decided(
-        *runs(scores([0.3, 0.4, 0.7])), unfinished={"size=1200": "FAILED", "size=2000": "FAILED"}
-    ),
-    "nothing is found for most questions": lambda: decided(*runs(nothing_found(40, 30))),
-    "nothing is found for any question": lambda: decided(*runs(nothing_found(40, 40))),
-    "one configuration, nothing is found for most questions": lambda: decided(*runs(nothing_found(40, 30)[:1])),
-    "no better than guessing": lambda: as_guesses(decided(*runs(scores([0.25, 0.27, 0.24]))), 0.25, (0.9, 0.4, 0.8)),
-    "better than guessing, and tied": lambda: as_guesses(
-        decided(*runs(scores([0.6, 0.6, 0.6]))), 0.25, (0.001, 0.001, 0.002)
-    ),
-    "chunk sizes, judged by pages": lambda: decided(*runs(scores([0.3, 0.4, 0.7]), **CHUNKS)),
-    "sizes of chunks at a single k, judged by pages": lambda: decided(*sized({5: scores([0.4, 0.5, 0.7])}, **CHUNKS)),
-    "sizes of chunks at two k, judged by pages, nothing told apart": lambda: decided(
-        *sized({k: scores([0.5] * 3, 40) for k in (3, 5)}, **CHUNKS)
-    ),
-    "chunk sizes, judged by pages, another winner at the larger k": lambda: decided(
-        *at_each({5: scores([0.3, 0.6]), 10: scores([0.7, 0.4])}, **CHUNKS)
-    ),
-    "133 questions in groups of 5, one ahead": lambda: decided(*runs(scores([0.4, 0.5, 0.7]), groups=FIVES)),
-    "133 questions in groups of 5, nothing told apart": lambda: decided(*runs(scores([0.5] * 3, seed=2), groups=FIVES)),
-    "133 questions, all of one group": lambda: decided(*runs(scores([0.4, 0.5, 0.7]), groups=["one"] * 133)),
-    "scores as they are in practice, fifteen configurations": lambda: decided(
-        *runs(
-            f1_like(np.random.default_rng(0), alike(15)),
-            values=range(100, 1600, 100),
-        )
-    ),
-    "two k, no configuration meets the requirement": lambda: decided(
+    )
+    yield "a cost is preferred, nothing told apart", TIED, made
+    made = decided(*runs(scores([0.3, 0.4, 0.7])), unfinished={"size=1200": "FAILED", "size=2000": "FAILED"})
+    yield "2 of 5 runs failed", None, made
+    yield "nothing is found for most questions", "most fail", runs(nothing_found(40, 30))
+    yield "nothing is found for any question", "most fail", runs(nothing_found(40, 40))
+    yield "one configuration, nothing is found for most questions", "most fail", runs(nothing_found(40, 30)[:1])
+    made = as_guesses(decided(*runs(scores([0.25, 0.27, 0.24]))), 0.25, (0.9, 0.4, 0.8))
+    yield "no better than guessing", "guessing", made
+    made = as_guesses(decided(*runs(scores([0.6, 0.6, 0.6]))), 0.25, (0.001, 0.001, 0.002))
+    yield "better than guessing, and tied", TIED, made
+    yield "chunk sizes, judged by pages", PAGES, runs(scores([0.3, 0.4, 0.7]), **CHUNKS)
+    yield "sizes of chunks at a single k, judged by pages", PAGES, sized({5: scores([0.4, 0.5, 0.7])}, **CHUNKS)
+    made = sized({k: scores([0.5] * 3, 40) for k in (3, 5)}, **CHUNKS)
+    yield "sizes of chunks at two k, judged by pages, nothing told apart", PAGES, made
+    made = at_each({5: scores([0.3, 0.6]), 10: scores([0.7, 0.4])}, **CHUNKS)
+    yield "chunk sizes, judged by pages, another winner at the larger k", PAGES, made
+    yield "133 questions in groups of 5, one ahead", None, runs(scores([0.4, 0.5, 0.7]), groups=FIVES)
+    yield "133 questions in groups of 5, nothing told apart", TIED, runs(scores([0.5] * 3, seed=2), groups=FIVES)
+    yield "133 questions, all of one group", FEW, runs(scores([0.4, 0.5, 0.7]), groups=["one"] * 133)
+    made = runs(f1_like(np.random.default_rng(0), alike(15)), values=range(100, 1600, 100))
+    yield "scores as they are in practice, fifteen configurations", TIED, made
+    made = decided(
         *at_each({3: scores([0.3, 0.4]), 5: scores([0.4, 0.5])}), settings=replace(SETTINGS, require={"recall": 0.99})
-    ),
-    "all that meet the requirement are tied": lambda: decided(
-        *runs(scores([0.5, 0.5, 0.7]), latency=(10, 20, 90)), settings=replace(SETTINGS, require=LATENCY)
-    ),
-    "another one is better than guessing": lambda: as_guesses(
-        decided(*runs(scores([0.25, 0.4, 0.28]))), 0.25, (0.001, 0.4, 0.8)
-    ),
-    "the winner left answers of the other unread": lambda: unread((0.6, 0), (0.7, 0.4)),
-    "no answer that is unread decides": lambda: unread((0.6, 0), (0.9, 0.1)),
-    "a model does not read its queries to their end": lambda: decided(*cut(runs(scores([0.3, 0.7])), 60)),
-    "8 groups of questions, one far ahead, a run failed": lambda: decided(
+    )
+    yield "two k, no configuration meets the requirement", "requirements", made
+    made = decided(*runs(scores([0.5, 0.5, 0.7]), latency=(10, 20, 90)), settings=QUICK)
+    yield "all that meet the requirement are tied", TIED, made
+    made = as_guesses(decided(*runs(scores([0.25, 0.4, 0.28]))), 0.25, (0.001, 0.4, 0.8))
+    yield "another one is better than guessing", "guessing", made
+    yield "the winner left answers of the other unread", "unread answers", unread((0.6, 0), (0.7, 0.4))
+    yield "no answer that is unread decides", None, unread((0.6, 0), (0.9, 0.1))
+    yield "a model does not read its queries to their end", "unread texts", cut(runs(scores([0.3, 0.7])), 60)
+    made = decided(
         *runs(scores([0.2, 0.9], 40, 0.05), groups=[f"page {row // 5}" for row in range(40)]),
         unfinished={"size=800": "FAILED"},
-    ),
-}
+    )
+    yield "8 groups of questions, one far ahead, a run failed", None, made
 
-TIED, FEW, TEXT, PAGES = "tied", "too few", "unequal text", "page judgments"
-VETOES = {  # of all other situations, the choice is shipped
-    "1 question, 2 configurations": FEW,
-    "4 questions, one far ahead": FEW,
-    "133 questions, all of one group": FEW,
-    "6 questions, the cheapest finds nothing": "nothing found",
-    "8 questions, nothing told apart, other prices": TIED,
-    "8 questions, three k, nothing told apart": TIED,
-    "133 questions, nothing told apart, one price": TIED,
-    "133 questions, nothing told apart, two prices": TIED,
-    "1,000 questions, no lead": TIED,
-    "300 questions, near copies": TIED,
-    "budgets of 300 and 900 tokens, nothing told apart": TIED,
-    "a cost is preferred, nothing told apart": TIED,
-    "better than guessing, and tied": TIED,
-    "133 questions in groups of 5, nothing told apart": TIED,
-    "scores as they are in practice, fifteen configurations": TIED,
-    "all that meet the requirement are tied": TIED,
-    "three configurations that measure the same": "same values",
-    "the same at every k": "same values",
-    "only k was swept": "one configuration",
-    "one configuration": "one configuration",
-    "another configuration at each k": "one configuration",
-    "sizes of chunks at a single k": TEXT,
-    "sizes of chunks at three k": TEXT,
-    "sizes of chunks at a single k, judged by pages": PAGES,
-    "chunk sizes, judged by pages": PAGES,
-    "chunk sizes, judged by pages, another winner at the larger k": PAGES,
-    "sizes of chunks at two k, judged by pages, nothing told apart": PAGES,
-    "none meets the requirement": "requirements",
-    "two k, no configuration meets the requirement": "requirements",
-    "nothing is found for most questions": "most fail",
-    "nothing is found for any question": "most fail",
-    "one configuration, nothing is found for most questions": "most fail",
-    "no better than guessing": "guessing",
-    "another one is better than guessing": "guessing",
-    "the winner left answers of the other unread": "unread answers",
-    "a model does not read its queries to their end": "unread texts",
-}
+
 VERDICT = re.compile(r"chosen( at .+)?|tied|worse|left out|control|only one|not shipped: [a-z ]+")
+
+
+class Situation(NamedTuple):
+    """A decision, what vetoes in it, and its record for programs."""
+
+    name: str
+    decision: Decision
+    veto: str | None
+    record: Mapping[str, Any]
+
+    @property
+    def claims(self):
+        return {claim["name"]: claim["numbers"] for claim in self.record["claims"]}
+
+
+@cache
+def every_situation():
+    rows = [(name, made if isinstance(made, Decision) else decided(*made), veto) for name, veto, made in situations()]
+    return [Situation(name, decision, veto, as_record(decision, "s1")) for name, decision, veto in rows]
 
 
 def table():
     """Rows of the page: of headlines that make the same claims, the first."""
-    said = {}
-    for name in SITUATIONS:
-        decision = DECISIONS[name]
-        text = " ".join(headline(decision)).replace("|", "\\|")
-        key = tuple(claim.name for claim in claims_of(decision) if claim.place == "headline")
-        said.setdefault(key, f"| {name} | {text} |\n")
-    return HEAD + "".join(said.values())
-
-
-class Decisions(dict):
-    """The decision of each situation, made when it is first needed."""
-
-    def __missing__(self, name):
-        return self.setdefault(name, SITUATIONS[name]())
-
-
-DECISIONS = Decisions()
-
-
-@pytest.fixture(params=SITUATIONS)
-def name(request):
-    return request.param
-
-
-@pytest.fixture
-def decision(name):
-    return DECISIONS[name]
-
-
-def test_what_vetoes(name, decision):
-    assert veto_of(decision) == VETOES.get(name) == as_record(decision, "")["not_shipped"]
-    first = next((claim for claim in claims_of(decision) if claim.vetoes), None)
-    assert (first.name.replace("_", " ") if first else None) == VETOES.get(name)
-
-
-def test_no_name_of_a_veto_is_of_no_situation():
-    assert VETOES.keys() <= SITUATIONS.keys()
+    rows = {}
+    for name, _, _, record in every_situation():
+        text = " ".join(record["headline"]).replace("|", "\\|")
+        key = tuple(claim["name"] for claim in record["claims"] if claim["place"] == "headline")
+        rows.setdefault(key, f"| {name} | {text} |\n")
+    return HEAD + "".join(rows.values())
 
 
 def test_the_page_shows_what_is_said():
@@ -324,85 +271,87 @@ def test_the_page_shows_what_is_said():
     assert table() in PAGE.read_text()
 
 
-def test_a_headline_has_at_most_three_sentences_and_four_numbers(decision):
+def test_what_vetoes_is_the_first_claim_that_does_and_in_the_record():
+    for name, decision, veto, record in every_situation():
+        vetoes = [claim["name"].replace("_", " ") for claim in record["claims"] if claim["vetoes"]]
+        assert [veto_of(decision), record["not_shipped"], next(iter(vetoes), None)] == [veto] * 3, name
+
+
+def test_a_headline_has_at_most_three_sentences_and_four_numbers():
     """A configuration, a cutoff and a setting to type are no numbers; an interval counts as two."""
-    text, sweep = " ".join(headline(decision)), decision.sweep
-    assert len(re.findall(r"[.!?](?=\s|$)", text)) <= 3
-    tied = claims(decision).get("not_one_best", {}).get("labels", "-")
-    names = [*map(sweep.label, sweep.outcomes), *sweep.unfinished, tied]
-    names += [cutoffs_in_words(sweep, *sweep.cutoffs)] + [cutoffs_in_words(sweep, cutoff) for cutoff in sweep.cutoffs]
-    for words in (*sorted(names, key=len, reverse=True), sweep.metric_title, "budget=500,1000,2000"):
-        text = text.replace(words, "")
-    assert len(re.findall(r"\d+(?:[.,]\d+)*", text)) <= 4, text
+    for situation in every_situation():
+        text, sweep = " ".join(situation.record["headline"]), situation.decision.sweep
+        assert len(re.findall(r"[.!?](?=\s|$)", text)) <= 3, situation.name
+        tied = situation.claims.get("not_one_best", {}).get("labels", "-")
+        words = [*map(sweep.label, sweep.outcomes), *sweep.unfinished, tied, cutoffs_in_words(sweep, *sweep.cutoffs)]
+        words += [cutoffs_in_words(sweep, cutoff) for cutoff in sweep.cutoffs]
+        for word in (*sorted(words, key=len, reverse=True), sweep.metric_title, "budget=500,1000,2000"):
+            text = text.replace(word, "")
+        assert len(re.findall(r"\d+(?:[.,]\d+)*", text)) <= 4, text
 
 
-@cache
-def outlets(name):
+def outlets(decision, record):
     """Everything that a reader of a decision may see, by where."""
-    decision = DECISIONS[name]
     with TemporaryDirectory() as folder:
         write_report(Path(folder), decision, Origin("ragsweep", "s1", "", "20250101_000000"), [])
         page = Path(folder, "report.md").read_text()
-    record = as_record(decision, "s1")
-    card = model_card(decision.named, Source("r1", decision.named.name, "manual", 3, "d"), record, 9)
-    answer, shown = answer_of(decision), SweepDecision(decision, "s1")
+    notebook = SweepDecision(decision, "s1")
     return {
-        "headline": " ".join(headline(decision)),
-        "evidence": " ".join(evidence(decision)),
+        "headline": " ".join(record["headline"]),
+        "evidence": " ".join(record["evidence"]),
         "tables": table_by_cutoff(decision) + table_of_configurations(decision),
         "decision.json": json.dumps(record, allow_nan=False),
         "report.md": page,
-        "model card": card,
-        "notebook": repr(shown) + shown._repr_html_(),
-        "parent run": f"{answer}",
+        "model card": model_card(decision.named, Source("r1", decision.named.name, "manual", 3, "d"), record, 9),
+        "notebook": repr(notebook) + notebook._repr_html_(),
+        "parent run": f"{answer_of(decision)}",
     }
 
 
-def test_no_outlet_ships_what_a_veto_holds_back(name, decision):
-    for outlet, text in outlets(name).items():
-        ships = re.findall(r"(?i)(?<!nothing to )\bship\b", text)
-        assert not (ships and veto_of(decision)), outlet
-        assert ships or veto_of(decision) or outlet not in ("headline", "report.md", "model card", "notebook"), outlet
+def test_every_outlet_ships_and_counts_the_same():
+    """None ships what a veto holds back; runs that differ in their cutoff alone are one configuration."""
+    for situation in every_situation():
+        name, decision, veto, record = situation
+        texts = outlets(decision, record)
+        for outlet, text in texts.items():
+            ships = re.findall(r"(?i)(?<!nothing to )\bship\b", text)
+            assert not (ships and veto), (name, outlet)
+            assert ships or veto or outlet not in ("headline", "report.md", "model card", "notebook"), (name, outlet)
+        assert veto in (None, "tied") or not {"choice", "elsewhere"} & situation.claims.keys(), name
+        swept = [{**run.swept, "k": None, "budget": None} for run in decision.sweep.outcomes]
+        number = sum(settings not in swept[:place] for place, settings in enumerate(swept))
+        assert number == record["configurations"] == answer_of(decision).numbers["configurations"], name
+        assert re.search(rf"^{number} configurations?(,| at )", texts["report.md"], re.MULTILINE), name
 
 
-def test_what_is_held_back_is_not_named_for_another_cutoff(decision):
-    if veto_of(decision) not in (None, "tied"):
-        assert not {"choice", "elsewhere"} & {claim.name for claim in claims_of(decision)}
+def test_a_column_of_what_measured_best_has_no_other():
+    for name, decision, *_ in every_situation():
+        for choice in decision.choices.values() if head_of_choice(decision) == "measured best" else ():
+            values = [run.value(decision.sweep.decided_by) for run in choice.allowed.outcomes]
+            assert choice.named.value(decision.sweep.decided_by) == max(values), name
 
 
-def test_a_column_of_what_measured_best_has_no_other(decision):
-    head = head_of_choice(decision)
-    for choice in decision.choices.values():
-        values = [run.value(decision.sweep.decided_by) for run in choice.allowed.outcomes]
-        assert head != "measured best" or choice.named.value(decision.sweep.decided_by) == max(values)
+def test_every_run_has_a_verdict_and_one_is_chosen_unless_a_veto_holds():
+    for name, decision, veto, record in every_situation():
+        verdicts = {row["run_id"]: row["verdict"] for row in record["rows"]}
+        assert {*verdicts} == {run.run_id for run in decision.sweep.outcomes}, name
+        assert len(verdicts) == len(record["rows"]), name
+        assert all(map(VERDICT.fullmatch, verdicts.values())), name
+        chosen = [run_id for run_id, verdict in verdicts.items() if verdict == "chosen"]
+        assert chosen == ([decision.named.run_id] if veto is None else []), name
+        assert veto is None or not any(verdict.startswith("chosen") for verdict in verdicts.values()), name
 
 
-def test_every_run_has_a_verdict_and_one_is_chosen_unless_a_veto_holds(decision):
-    rows = rows_of(decision)
-    assert {row.run for row in rows} == {*decision.sweep.outcomes}
-    assert len(rows) == len(decision.sweep.outcomes)
-    assert all(VERDICT.fullmatch(row.verdict) for row in rows)
-    chosen = [row.run for row in rows if row.verdict == "chosen"]
-    assert chosen == ([decision.named] if veto_of(decision) is None else [])
-    assert veto_of(decision) is None or not any(row.verdict.startswith("chosen") for row in rows)
-
-
-def test_every_place_counts_the_same_configurations(name, decision):
-    """Runs that differ in their cutoff alone are one configuration."""
-    swept = [{**run.swept, "k": None, "budget": None} for run in decision.sweep.outcomes]
-    number = sum(settings not in swept[:place] for place, settings in enumerate(swept))
-    assert number == as_record(decision, "")["configurations"] == answer_of(decision).numbers["configurations"]
-    assert re.search(rf"^{number} configurations?(,| at )", outlets(name)["report.md"], re.MULTILINE)
-
-
-def test_what_is_worse_is_never_said_to_be_tied(decision):
-    choices = {choice["cutoff"]: choice["cannot_be_told_apart"] for choice in as_record(decision, "")["choices"]}
-    worse = [row.run for row in rows_of(decision) if row.verdict == "worse"]
-    assert not [run for run in worse if decision.sweep.label(run) in choices[run.cutoff]]
-    here = [run.swept.get("chunker.size") for run in worse if run.cutoff == decision.headline.cutoff]
-    assert not here or "tied" not in claims(decision)
-    tied = claims(decision).get("not_one_best", {}).get("labels", "")
-    assert not [size for size in here if re.search(rf"\b{size}\b", tied)]
+def test_what_is_worse_is_never_said_to_be_tied():
+    for situation in every_situation():
+        name, decision, _, record = situation
+        choices = {choice["cutoff"]: choice["cannot_be_told_apart"] for choice in record["choices"]}
+        worse = [row.run for row in rows_of(decision) if row.verdict == "worse"]
+        assert not [run for run in worse if decision.sweep.label(run) in choices[run.cutoff]], name
+        sizes = [run.swept.get("chunker.size") for run in worse if run.cutoff == decision.headline.cutoff]
+        assert not sizes or "tied" not in situation.claims, name
+        tied = situation.claims.get("not_one_best", {}).get("labels", "")
+        assert not [size for size in sizes if re.search(rf"\b{size}\b", tied)], name
 
 
 def test_what_costs_about_the_same_is_not_said_to_beat_the_choice():
@@ -410,9 +359,9 @@ def test_what_costs_about_the_same_is_not_said_to_beat_the_choice():
     ahead = scores([0.8])[0]
     behind = ahead.copy()
     behind[ahead.argmax()] = 0.92  # where recall is 1 as well
-    said = claims(decided(*runs(np.array([ahead, behind]), tokens=(372, 355))))
-    assert said["tied"]["alike"]
-    assert "beaten" not in said
+    numbers = claims(decided(*runs(np.array([ahead, behind]), tokens=(372, 355))))
+    assert numbers["tied"]["alike"]
+    assert "beaten" not in numbers
 
 
 if __name__ == "__main__":

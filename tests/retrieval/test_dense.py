@@ -50,5 +50,5 @@ def at_10(scifact: Dataset, ranking, metric):
     ids=lambda value: getattr(value, "__name__", None),
 )
 def test_minilm_on_scifact_gives_the_published_figures(scifact, scifact_store, metric, published):
-    found = at_10(scifact, ranking_of(scifact, ExactIndex(), scifact_store), metric)
-    assert found == pytest.approx(published, abs=0.0005)
+    mean = at_10(scifact, ranking_of(scifact, ExactIndex(), scifact_store), metric)
+    assert mean == pytest.approx(published, abs=0.0005)

@@ -2,28 +2,16 @@
 
 import pytest
 import yaml
-from small import QUERIES, arguments
-
-ASKED = QUERIES[1][0]
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    return arguments(tmp_path_factory.mktemp("fused") / "data")
-
-
-def swept(application, dataset, *given):
-    """The runs of a sweep, by their names."""
-    before = {run.info.run_id for run in application.runs()}
-    process = application.run("-m", *dataset, "k=3", *given)
-    assert process.returncode == 0, process.stderr
-    return {run.info.run_name: run for run in application.children() if run.info.run_id not in before}
+from application import succeeded
+from small import QUERIES
 
 
 @pytest.fixture(scope="module")
 def fused(shared_application, dataset):
+    """The runs of a sweep over fusions, by their names."""
     three = ["retriever=three_way", "retriever.rankers.dense.encoder=wordllama", "retriever.fusion=rrf,minmax"]
-    return swept(shared_application, dataset, *three)
+    succeeded(shared_application.run("-m", *dataset, "k=3", *three))
+    return {run.info.run_name: run for run in shared_application.children()}
 
 
 def test_the_option_is_recorded_with_its_settings(fused, shared_application):
@@ -38,24 +26,17 @@ def test_the_option_is_recorded_with_its_settings(fused, shared_application):
     assert run.data.params["retriever.fusion.constant"] == "60"
 
 
-def test_a_run_with_an_option_by_name_is_reproduced(fused, shared_application, dataset):
-    process = shared_application.script("reproduce", fused["fusion=rrf"].info.run_id, *dataset[2:])
-    assert process.returncode == 0, process.stderr
-    assert "fusion=rrf: identical" in process.stdout
+FORMULAS = {
+    "rrf": "score: 1 / (60 + rank in dense) + 1 / (60 + rank in static) + 1 / (60 + rank in sparse)\n"
+    "norm:  1 / (60 + rank in this part)\n",
+    "minmax": " * norm of static + 0.333333 * norm of sparse\nnorm:  the score of this part, from 0 ",
+}
 
 
-@pytest.mark.parametrize(
-    ("name", "lines"),
-    [
-        (
-            "rrf",
-            "score: 1 / (60 + rank in dense) + 1 / (60 + rank in static) + 1 / (60 + rank in sparse)\n"
-            "norm:  1 / (60 + rank in this part)\n",
-        ),
-        ("minmax", " * norm of static + 0.333333 * norm of sparse\nnorm:  the score of this part, from 0 "),
-    ],
-)
-def test_an_explanation_says_how_the_score_is_made(fused, shared_application, dataset, name, lines):
-    process = shared_application.script_here("explain", fused[f"fusion={name}"].info.run_id, ASKED, *dataset[2:])
-    assert process.returncode == 0, process.stderr
-    assert lines in process.stdout
+def test_such_a_run_is_reproduced_and_an_explanation_says_how_the_score_is_made(fused, shared_application, dataset):
+    run_ids = {name: fused[f"fusion={name}"].info.run_id for name in FORMULAS}
+    reproduced = succeeded(shared_application.script("reproduce", run_ids["rrf"], *dataset[2:]))
+    assert "fusion=rrf: identical" in reproduced.stdout
+    for name, formula in FORMULAS.items():
+        given = [run_ids[name], QUERIES[1][0], *dataset[2:]]
+        assert formula in succeeded(shared_application.script_here("explain", *given)).stdout

@@ -1,55 +1,38 @@
-"""Dense and sparse together."""
+"""Dense and sparse together, against a slow loop that leaves out what a query leaves out before it fuses."""
 
-import re
 from dataclasses import dataclass
-from itertools import chain
 
-import bm25s
 import numpy as np
 import pytest
 from rank_bm25 import BM25Okapi
+from rankings import SPARSE, are_same, pairs_of
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval import (
     DenseRetriever,
+    Encoder,
     Fusion,
     HybridRetriever,
     ReciprocalRankFusion,
     Search,
     SparseRetriever,
     WeightedSum,
+    rank,
 )
 from ragsweep.store.stage_store import NO_STORE
 
 
 @pytest.fixture
-def dense(letters, store):
-    return DenseRetriever(letters, store)
-
-
-@pytest.fixture
-def sparse(store):
-    return SparseRetriever(store)
-
-
-@pytest.fixture
-def hybrid(dense, sparse):
-    def hybrid(alpha=0.7, candidates=100, **settings):
-        return HybridRetriever(dense, sparse, alpha=alpha, candidates=candidates, **settings)
+def hybrid(letters, store):
+    def hybrid(alpha=0.7, **settings):
+        return HybridRetriever(DenseRetriever(letters, store), SparseRetriever(store), alpha=alpha, **settings)
 
     return hybrid
 
 
-def same(one, other):
-    return np.array_equal(one.passages, other.passages) and np.array_equal(one.scores, other.scores)
-
-
-def test_alpha_1_is_the_dense_ranking(hybrid, dense, manual_search):
-    assert same(hybrid(alpha=1).rank(manual_search, 10), dense.rank(manual_search, 10))
-
-
-def test_alpha_0_is_the_sparse_ranking(hybrid, sparse, manual_search):
-    assert same(hybrid(alpha=0).rank(manual_search, 10), sparse.rank(manual_search, 10))
+def test_alpha_1_is_the_dense_ranking_and_alpha_0_the_sparse_one(hybrid, manual_search):
+    for alpha, part in ((1, hybrid().dense), (0, hybrid().sparse)):
+        assert are_same(hybrid(alpha=alpha).rank(manual_search, 10), part.rank(manual_search, 10))
 
 
 @dataclass(frozen=True)
@@ -63,7 +46,7 @@ class FirstRanking(Fusion):
 @pytest.mark.usefixtures("long_work")
 def test_alpha_has_no_effect_on_a_fusion_without_weights(hybrid, manual_search):
     one, other = (hybrid(alpha=alpha, fusion=FirstRanking()) for alpha in (0.3, 0.7))
-    assert same(one.rank(manual_search, 10), other.rank(manual_search, 10))
+    assert are_same(one.rank(manual_search, 10), other.rank(manual_search, 10))
     assert one.without_effect == ("alpha",)
     assert hybrid(alpha=0.3).without_effect == ()
     assert hybrid(alpha=1, fusion=FirstRanking()).without_effect == ("sparse", "candidates", "fusion")
@@ -74,61 +57,99 @@ def test_weights_beside_alpha_are_refused(hybrid):
         hybrid(fusion=WeightedSum([0.5, 0.5]))
 
 
-TEXTS = (
-    "Iron and folic acid tablets are taken daily.",
-    "A rapid test finds malaria.",
-    "Iron is taken with lemon water, not with tea.",
-    "Zinc is given for fourteen days.",
-    "The iron test: pale palms, pale eyelids.",
-    "Breast milk only, for six months.",
-)
-ASKED = ("Are iron tablets taken with tea?", "Which test finds malaria?", "xyz", "iron iron test")
-
-
-def terms(text):
-    return re.findall(r"\w+", text.lower())
-
-
-def okapi(search):
-    bm25 = BM25Okapi([terms(text) for text in search.passages])
-    return [bm25.get_scores(terms(text)) for text in search.queries]
-
-
-def lucene(search):
-    bm25 = bm25s.BM25(method="lucene", k1=1.5, b=0.75, dtype="float64")
-    corpus = [terms(text) for text in search.passages]
-    bm25.index(corpus, show_progress=False)
-    known = {*chain.from_iterable(corpus)}
-    asked = [[term for term in terms(text) if term in known] for text in search.queries]
-    return [bm25.get_scores(query) if query else np.zeros(len(corpus)) for query in asked]
-
-
-def cosines(search, encoder):
-    passages, queries = (encoder.encode(texts, "").astype(float) for texts in (search.passages, search.queries))
-    return [passages @ query for query in queries]
-
-
-def loop_over_whole_vectors(dense, sparse, alpha):
-    """The fused scores of all passages, a query at a time."""
-    for vectors in zip(dense, sparse, strict=True):
-        scaled = [(v - v.min()) / (v.max() - v.min()) if v.max() > v.min() else np.ones(len(v)) for v in vectors]
-        yield alpha * scaled[0] + (1 - alpha) * scaled[1]
-
-
-@pytest.mark.parametrize(("backend", "scores_of"), [("rank_bm25", okapi), ("bm25s", lucene)])
-def test_without_a_limit_the_scores_of_all_passages_are_normalised(letters, backend, scores_of):
-    search = Search(TEXTS, ASKED)
-    whole, sparse = scores_of(search), SparseRetriever(NO_STORE, backend=backend)
-    found = HybridRetriever(DenseRetriever(letters, NO_STORE), sparse, 0.4, candidates=None).rank(search, len(TEXTS))
-    expected = [*loop_over_whole_vectors(cosines(search, letters), whole, 0.4)]
-    for query, scores in enumerate(expected):
-        order = sorted(range(len(TEXTS)), key=lambda each: (-round(scores[each], 9), each))
-        assert found.passages[query].tolist() == order
-        assert found.scores[query] == pytest.approx(scores[order], abs=1e-6)
-
-
 def test_a_fusion_by_ranks_gives_no_rank_to_what_was_not_retrieved(letters):
-    hybrid = HybridRetriever(
-        DenseRetriever(letters, NO_STORE), SparseRetriever(NO_STORE), candidates=None, fusion=ReciprocalRankFusion()
-    )
-    assert hybrid.rank(Search(TEXTS, ("xyz",)), 1).scores.tolist() == [[0.7 / 61]]
+    by_ranks = {"candidates": None, "fusion": ReciprocalRankFusion()}
+    hybrid = HybridRetriever(DenseRetriever(letters, NO_STORE), SPARSE, **by_ranks)
+    assert hybrid.rank(Search(("iron", "tea", "zinc"), ("xyz",)), 1).scores.tolist() == [[0.7 / 61]]
+
+
+# Against a slow loop
+
+PASSAGES, QUERIES, ALPHA = 150, 24, 0.3
+WORDS = "fever malaria iron tablet midwife clinic water salt growth child mother visit record page".split()
+
+
+class LetterCounts(Encoder):
+    """Embeds a text by how often it has each letter: inner products are whole numbers, so that ties are exact."""
+
+    fingerprint, similarity = "counts", "dot"
+
+    def encode(self, texts, role):
+        return np.array([[text.count(chr(letter)) for letter in range(97, 123)] for text in texts], np.float32)
+
+
+def documents(seed):
+    generator = np.random.default_rng(seed)
+    return [" ".join(["clinic", *generator.choice(WORDS, generator.integers(3, 9))]) for _ in range(PASSAGES)]
+
+
+def search_of(left_out):
+    """As in ArguAna each query is a document, which is left out for it, with some further documents or none.
+
+    All passages share a word, so that none scores 0: what is left out would be the only one that does.
+    """
+    texts = documents(1)
+    unranked = [(query, (query + 7 * other) % PASSAGES) for query in range(QUERIES) for other in range(left_out)]
+    return Search(tuple(texts), tuple(texts[:QUERIES]), unranked=np.array(unranked, dtype=np.int64).reshape(-1, 2))
+
+
+def minmax(scores):
+    low, high = min(scores.values()), max(scores.values())
+    return {passage: 1.0 if high == low else (score - low) / (high - low) for passage, score in scores.items()}
+
+
+def zscore(scores):
+    values = [*scores.values()]
+    deviation = np.std(values)
+    return {passage: (score - np.mean(values)) / deviation if deviation else 0.0 for passage, score in scores.items()}
+
+
+def reciprocal_rank(scores):
+    return {passage: 1 / (60 + rank) for rank, passage in enumerate(scores, start=1)}
+
+
+def slow(search, query, norm, candidates, *, by_rank):
+    """The fused scores of a query by passage; rankings are dictionaries in their order."""
+    okapi = BM25Okapi([text.lower().split() for text in search.passages])
+    embeddings, [asked] = (LetterCounts().encode(texts, "") for texts in (search.passages, [search.queries[query]]))
+    sparse = okapi.get_scores(search.queries[query].lower().split()).tolist()
+    left_out = {passage for of, passage in search.unranked.tolist() if of == query}
+    fused = {}
+    for weight, scores in (ALPHA, (embeddings @ asked).tolist()), (1 - ALPHA, sparse):
+        kept = [passage for passage in range(PASSAGES) if passage not in left_out]
+        if scores is sparse and (candidates or by_rank):  # else the scores of all passages are fused
+            kept = [passage for passage in kept if scores[passage]]
+        best = sorted(kept, key=lambda passage: (-scores[passage], passage))[:candidates]
+        for candidate, score in norm({passage: scores[passage] for passage in best}).items():
+            fused[candidate] = fused.get(candidate, 0.0) + weight * score
+    return fused
+
+
+@pytest.mark.parametrize("candidates", [100, None])
+@pytest.mark.parametrize(
+    ("fusion", "norm"),
+    [
+        (WeightedSum(), minmax),
+        (WeightedSum(norm="zscore"), zscore),
+        (WeightedSum(norm="none"), dict),
+        (ReciprocalRankFusion(), reciprocal_rank),
+    ],
+    ids=["minmax", "zscore", "none", "rrf"],
+)
+def test_the_scores_are_those_of_a_loop_and_what_is_left_out_takes_no_part(fusion, norm, candidates):
+    retriever = HybridRetriever(DenseRetriever(LetterCounts(), NO_STORE), SPARSE, ALPHA, candidates, fusion)
+    for left_out in (0, 3):
+        search = search_of(left_out)
+        for query, pairs in enumerate(pairs_of(rank(retriever, search, PASSAGES))):
+            expected = slow(search, query, norm, candidates, by_rank=norm is reciprocal_rank)
+            assert dict(pairs) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("rows", [[3], [0, 5, 7]])
+def test_some_queries_of_a_search_keep_what_is_left_out_for_them(rows):
+    queries = tuple("abcdefgh")
+    unranked = np.array([[0, 1], [5, 2], [5, 3], [6, 4]])
+    some = Search(("one", "two", "three", "four", "five"), queries, unranked=unranked).rows(np.array(rows))
+    assert some.queries == tuple(queries[row] for row in rows)
+    expected = [(place, passage) for place, row in enumerate(rows) for query, passage in unranked if query == row]
+    assert list(map(tuple, some.unranked.tolist())) == expected

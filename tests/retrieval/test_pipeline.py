@@ -8,7 +8,8 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 import pytest
-from application import PROJECT
+from application import PROJECT, succeeded
+from rankings import SPARSE, order_of
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from ragsweep.core.errors import RetrieverError
@@ -69,7 +70,7 @@ class SharedWords(Reranker):
     def rerank(self, search: Search, ranking: Ranking, depth: int) -> Ranking:
         asked = [self.words(query) for query in search.queries]
         scores = [
-            [len(words & self.words(search.passages[each])) / max(len(words), 1) for each in row]
+            [len(words & self.words(search.passages[passage])) / max(len(words), 1) for passage in row]
             for words, row in zip(asked, ranking.passages.tolist(), strict=True)
         ]
         return ranked(ranking.passages, np.array(scores), depth)
@@ -87,7 +88,8 @@ PASSAGES = (
     "Zinc and salts shorten diarrhoea.",
 )
 SEARCH = Search(PASSAGES, ("Which Hb is low?", "When is ORS given?", "Who is tested for urine?"))
-STAGES = ["--config-dir", str(Path(__file__).parent / "conf"), "retriever=stages", "encoder=wordllama"]
+STAGES = ["rewriter", "ranker.meaning", "ranker.spelling", "ranker.words", "ranker.fusion", "reranker"]
+OWN_STAGES = ["--config-dir", str(Path(__file__).parent / "conf"), "retriever=stages", "encoder=wordllama"]
 ENVIRONMENT = {"PYTHONPATH": f"{Path(__file__).parent}:{PROJECT / 'tests'}"}
 
 
@@ -108,13 +110,9 @@ def pipeline(letters, store):
     return make
 
 
-def order(ranking):
-    return [[each for each in row if each != NOTHING] for row in ranking.passages.tolist()]
-
-
 def by_hand(pipeline, depth):
     """The ranking as a loop over queries and stages gives it."""
-    found = []
+    orders = []
     for asked, searched in zip(SEARCH.queries, SPELL.rewrite(SEARCH.queries), strict=True):
         sums = {}
         for weight, ranker in zip((0.4, 0.2, 0.4), pipeline.ranker.rankers.values(), strict=True):
@@ -125,14 +123,16 @@ def by_hand(pipeline, depth):
             for passage, score in scores.items():
                 sums[passage] = sums.get(passage, 0) + weight * ((score - low) / (high - low) if high > low else 1)
         best = sorted(sums, key=lambda passage: (-sums[passage], passage))[:2]
-        shared = {each: len(SharedWords(4).words(asked) & SharedWords(4).words(PASSAGES[each])) for each in best}
-        found.append(sorted(best, key=lambda passage: (-shared[passage], passage))[:depth])
-    return found
+        shared = {
+            passage: len(SharedWords(4).words(asked) & SharedWords(4).words(PASSAGES[passage])) for passage in best
+        }
+        orders.append(sorted(best, key=lambda passage: (-shared[passage], passage))[:depth])
+    return orders
 
 
 @pytest.mark.usefixtures("long_work")
 def test_the_stages_work_one_after_the_other(pipeline):
-    assert order(rank(pipeline(), SEARCH, 2)) == by_hand(pipeline(), 2)
+    assert order_of(rank(pipeline(), SEARCH, 2)) == by_hand(pipeline(), 2)
 
 
 class Counting(SharedWords):
@@ -145,13 +145,11 @@ class Counting(SharedWords):
         return super().rerank(search, ranking, depth)
 
 
-@pytest.mark.parametrize(("same", "times"), [(True, 1), (False, 2)])
-def test_a_stage_with_a_store_is_asked_once_for_the_same_settings(pipeline, store, same, times):
+def test_a_stage_with_a_store_is_asked_once_for_the_same_settings(pipeline, store):
     Counting.asked.clear()
-    first, other = Counting(4, store), Counting(4 if same else 5, store)
-    made, again = (rank(pipeline(reranker=reranker), SEARCH, 2) for reranker in (first, other))
-    assert Counting.asked.count(len(SEARCH.queries)) == times
-    assert not same or order(made) == order(again)
+    made, again, _ = (order_of(rank(pipeline(reranker=Counting(n, store)), SEARCH, 2)) for n in (4, 4, 5))
+    assert Counting.asked.count(len(SEARCH.queries)) == 2
+    assert made == again
 
 
 class Wrong(Rewriter, Fusion, Reranker):
@@ -170,53 +168,34 @@ class Wrong(Rewriter, Fusion, Reranker):
         return self.returned
 
 
-@pytest.mark.parametrize(
-    ("stage", "returned", "message"),
-    [
+def test_what_a_stage_returns_is_checked_by_its_name(pipeline):
+    for stage, returned, message in [
         ("rewriter", ["one"], r"returned 1 texts, expected a list of 3 texts"),
         ("rewriter", ["one", None, "three"], r"returned NoneType for query 1, expected a string"),
         ("fusion", None, r"returned NoneType, expected a Ranking"),
         ("reranker", Ranking(np.array([[0, 1]] * 3), np.array([[1.0, 2.0]] * 3)), r"expected scores in descending"),
         ("reranker", Ranking(np.array([[3]] * 3), np.ones((3, 1))), r"found 3, expected one of the passages to rerank"),
-    ],
-)
-def test_what_a_stage_returns_is_checked_by_its_name(pipeline, stage, returned, message):
-    with pytest.raises(RetrieverError, match=rf"\btest_pipeline\.Wrong: .*{message}"):
-        rank(pipeline(**{stage: Wrong(returned)}), SEARCH, 2)
+    ]:
+        with pytest.raises(RetrieverError, match=rf"\btest_pipeline\.Wrong: .*{message}"):
+            rank(pipeline(**{stage: Wrong(returned)}), SEARCH, 2)
 
 
 def test_the_trace_names_every_stage(pipeline):
-    found = pipeline().trace(SEARCH, 0)
-    assert list(found.stages) == [
-        "rewriter",
-        "ranker.meaning",
-        "ranker.spelling",
-        "ranker.words",
-        "ranker.fusion",
-        "reranker",
-    ]
-    assert found.stages["rewriter"].endswith("test_pipeline.SpelledOut")
-    assert found.searched == "Which haemoglobin is low?"
-    assert list(found.parts) == ["meaning", "spelling", "words", "ranker"]
-    assert found.words.stage == "words"
-    assert found.words.added["haemoglobin"][0] > 0
+    trace = pipeline().trace(SEARCH, 0)
+    assert [*trace.stages] == STAGES
+    assert trace.stages["rewriter"].endswith("test_pipeline.SpelledOut")
+    assert trace.searched == "Which haemoglobin is low?"
+    assert list(trace.parts) == ["meaning", "spelling", "words", "ranker"]
+    assert trace.words.stage == "words"
+    assert trace.words.added["haemoglobin"][0] > 0
 
 
-@pytest.fixture(scope="module")
-def runs(shared_application, dataset):
-    swept = ["-m", "retriever.reranker.letters=1", "retriever.ranker.rankers.spelling.encoder.letters=2,3"]
-    process = shared_application.run(*STAGES, *dataset, *swept, **ENVIRONMENT)
-    assert process.returncode == 0, process.stderr
-    return shared_application.children()
-
-
-def test_an_explanation_names_every_stage(runs, shared_application, dataset):
-    query = "How much paracetamol does a hot child need?"
-    given = ["--allow", "test_pipeline", runs[0].info.run_id, query, *dataset[2:]]
-    process = shared_application.script("explain", *given, **ENVIRONMENT)
-    assert process.returncode == 0, process.stderr
-    for stage in ("rewriter", "ranker.meaning", "ranker.spelling", "ranker.words", "ranker.fusion", "reranker"):
-        assert re.search(rf"^{re.escape(stage)} +\S", process.stdout, re.MULTILINE), process.stdout
+def test_an_explanation_names_every_stage(application, dataset):
+    succeeded(application.run(*OWN_STAGES, *dataset, "retriever.reranker.letters=1", **ENVIRONMENT))
+    [run] = application.runs()
+    given = ["--allow", "test_pipeline", run.info.run_id, "How much paracetamol does a hot child need?", *dataset[2:]]
+    explained = succeeded(application.script("explain", *given, **ENVIRONMENT)).stdout
+    assert [stage for stage in STAGES if not re.search(rf"^{re.escape(stage)} +\S", explained, re.MULTILINE)] == []
 
 
 @dataclass(frozen=True)
@@ -233,30 +212,29 @@ class Also(Expander):
 
 
 def test_several_searches_are_fused():
-    words = SparseRetriever(NO_STORE)
-    pipeline, search = PipelineRetriever(words, Also()), Search(PASSAGES, ("haemoglobin salts",))
-    both = [words.rank(each, 5) for each in (search, Search(PASSAGES, ("zinc",)))]
-    assert order(rank(pipeline, search, 5)) == order(Also().fusion.fuse(both))
-    assert 4 not in order(words.rank(Search(PASSAGES, ("haemoglobin",)), 5))[0]
-    assert 4 in order(rank(pipeline, Search(PASSAGES, ("haemoglobin",)), 5))[0]
+    pipeline, search = PipelineRetriever(SPARSE, Also()), Search(PASSAGES, ("haemoglobin salts",))
+    both = [SPARSE.rank(searched, 5) for searched in (search, Search(PASSAGES, ("zinc",)))]
+    assert order_of(rank(pipeline, search, 5)) == order_of(Also().fusion.fuse(both))
+    alone = Search(PASSAGES, ("haemoglobin",))
+    assert [4 in order_of(rank(ranker, alone, 5))[0] for ranker in (SPARSE, pipeline)] == [False, True]
 
 
-@pytest.mark.parametrize(
-    ("searches", "changes", "message"),
-    [
-        ((), ("",) * 3, "expected an Expansion"),
-        ((SEARCH.row(0),), ("",) * 3, "returned a search of 1, expected 3 queries and the same passages"),
-        ((replace(SEARCH, passages=PASSAGES[:2]),), ("",) * 3, "expected 3 queries and the same passages"),
-        ((SEARCH,), ("",), "changes: found 1, expected 3 texts"),
-    ],
-)
-def test_an_expansion_is_checked(searches, changes, message):
+def test_an_expansion_is_checked():
     class Expanding(Expander):
-        def expand(self, search, ranker):
-            return Expansion(searches, np.zeros(3), changes)
+        def __init__(self, *searches, changes=3):
+            self.expansion = Expansion(searches, np.zeros(3), ("",) * changes)
 
-    with pytest.raises(RetrieverError, match=message):
-        rank(PipelineRetriever(SparseRetriever(NO_STORE), Expanding()), SEARCH, 2)
+        def expand(self, search, ranker):
+            return self.expansion
+
+    for expander, message in [
+        (Expanding(), "expected an Expansion"),
+        (Expanding(SEARCH.row(0)), "returned a search of 1, expected 3 queries and the same passages"),
+        (Expanding(replace(SEARCH, passages=PASSAGES[:2])), "expected 3 queries and the same passages"),
+        (Expanding(SEARCH, changes=1), "changes: found 1, expected 3 texts"),
+    ]:
+        with pytest.raises(RetrieverError, match=message):
+            rank(PipelineRetriever(SPARSE, expander), SEARCH, 2)
 
 
 @dataclass(frozen=True)
@@ -270,11 +248,10 @@ class FirstTwo(Reranker):
 
 
 def test_a_rerankers_own_candidates_count(pipeline):
-    words = SparseRetriever(NO_STORE)
     search = Search(PASSAGES, ("haemoglobin iron salts zinc urine",))
-    assert len(order(rank(PipelineRetriever(words, reranker=SharedWords(), candidates=3), search, 5))[0]) == 3
-    own = PipelineRetriever(words, reranker=type("Own", (SharedWords,), {"candidates": 4})(), candidates=3)
-    assert len(order(rank(own, search, 5))[0]) == 4
+    assert len(order_of(rank(PipelineRetriever(SPARSE, reranker=SharedWords(), candidates=3), search, 5))[0]) == 3
+    own = PipelineRetriever(SPARSE, reranker=type("Own", (SharedWords,), {"candidates": 4})(), candidates=3)
+    assert len(order_of(rank(own, search, 5))[0]) == 4
     assert own.without_effect == ("candidates",)
 
 
@@ -286,13 +263,11 @@ def test_stages_stand_around_any_retriever(application, dataset, tmp_path):
     )
     (tmp_path / "conf/reranker/shared.yaml").write_text("_target_: test_pipeline.SharedWords\nletters: 2\n")
     (tmp_path / "conf/dynamic_k/two.yaml").write_text("_target_: test_pipeline.FirstTwo\n")
-    swept = ["-m", "retriever=sparse", "query=spelled,plain", "reranker=shared,none", "dynamic_k=two,none", "k=3"]
-    process = application.run("--config-dir", str(tmp_path / "conf"), *dataset, *swept, **ENVIRONMENT)
-    assert process.returncode == 0, process.stderr
-    runs = {run.info.run_name: run for run in application.children()}
-    assert len({run.data.tags["config.digest"] for run in runs.values()}) == len(runs) == 8
-    stages = ("query", "reranker", "dynamic_k")
-    has = {tuple(name in run.data.params for name in stages): run.data.params for run in runs.values()}
-    assert len(has) == 8
-    most = has[True, True, True]
+    swept = ["-m", "retriever=sparse", "query=spelled", "reranker=shared,none", "dynamic_k=two,none", "k=3"]
+    succeeded(application.run("--config-dir", str(tmp_path / "conf"), *dataset, *swept, **ENVIRONMENT))
+    runs = application.children()
+    assert len({run.data.tags["config.digest"] for run in runs}) == len(runs) == 4
+    has = {tuple(name in run.data.params for name in ("reranker", "dynamic_k")): run.data.params for run in runs}
+    assert len(has) == 4
+    most = has[True, True]
     assert (most["query"], most["reranker.letters"]) == ("test_pipeline.SpelledOut", "2")

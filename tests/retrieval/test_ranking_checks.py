@@ -1,7 +1,9 @@
 """What classes of users return: either it is a ranking, or one line says what is wrong with it."""
 
+import json
 import math
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ragsweep.core.errors import ConfigError, DatasetError, EncoderError, RetrieverError
-from ragsweep.datasets import Collection, Document, Judgment, PageChunker, Query, Selecting
+from ragsweep.datasets import PageChunker
 from ragsweep.models.encoders.embeddings import check_embeddings
 from ragsweep.retrieval import (
     NOTHING,
@@ -35,79 +37,58 @@ GOOD = Ranking(np.array([[2, 0, 3], [1, NOTHING, NOTHING]]), np.array([[0.9, 0.5
 NAN, INF = np.nan, np.inf
 
 
-def changed(array, at, value):
-    copy = np.array(array)
-    copy[at] = value
-    return copy
+def changed(name, at, value):
+    array = np.array(getattr(GOOD, name))
+    array[at] = value
+    return replace(GOOD, **{name: array})
 
 
 def with_passage(at, value):
-    return replace(GOOD, passages=changed(GOOD.passages, at, value))
+    return changed("passages", at, value)
 
 
 def with_score(at, value):
-    return replace(GOOD, scores=changed(GOOD.scores, at, value))
+    return changed("scores", at, value)
 
 
 def with_scores(*first_row):
-    return replace(GOOD, scores=changed(GOOD.scores, 0, first_row))
+    return changed("scores", 0, first_row)
 
 
-WRONG = {
-    "no ranking": (None, "returned NoneType, expected a Ranking"),
-    "masked": (
-        replace(GOOD, passages=np.ma.masked_less(GOOD.passages, 1)),
-        "passages: found MaskedArray, expected an array of int64",
-    ),
-    "float positions": (
-        replace(GOOD, passages=GOOD.passages.astype(float)),
-        "an array of float64, expected int64",
-    ),
-    "one row": (
-        Ranking(GOOD.passages[0], GOOD.scores[0]),
-        "passages: found shape [3], expected [2 queries, 1 to 3 passages]",
-    ),
-    "too deep": (Ranking(np.zeros((2, 4), int), np.zeros((2, 4))), "found shape [2, 4], expected [2 queries, 1 to 3"),
-    "beyond the corpus": (with_passage((0, 2), 4), "passages[0, 2] (query 0, rank 3): found 4, expected 0 to 3, or -1"),
-    "a hole": (
-        with_passage((0, 1), NOTHING),
-        "passages[0, 1] (query 0, rank 2): found -1, expected -1 behind",
-    ),
-    "twice": (with_passage((0, 2), 2), "passages[0, 2] (query 0, rank 3): found 2 again, expected a passage once"),
-    "nan": (with_score((0, 1), NAN), "scores[0, 1] (query 0, rank 2): found nan of passage 0, expected a number"),
-    "a score of nothing": (
-        with_score((1, 1), 0),
-        "(query 1, rank 2): found 0.0 of passage -1, expected -inf where",
-    ),
-    "ascending": (
-        with_scores(0.5, 0.6, 0.1),
-        "(query 0, rank 2): found 0.6 of passage 0, expected scores in",
-    ),
-    "ties": (
-        with_scores(0.9, 0.9, 0.1),
-        "found 0.9 of passage 0, expected passages of equal scores in corpus",
-    ),
-    "latency of some": (replace(GOOD, latency_ms=np.ones(1)), "latency_ms: found shape [1], expected none"),
-    "latency below 0": (replace(GOOD, latency_ms=np.array([NAN, -1])), "shape [2] with numbers of at least 0"),
-    "stages": (replace(GOOD, stages_ms=np.ones((2, 2))), "stages_ms: found shape [2, 2], expected none"),
-    "recall": (replace(GOOD, recall_of_exact=np.ones(1)), "recall_of_exact: expected none or 2 numbers from 0 to 1"),
-}
+WRONG = [
+    (None, "returned NoneType, expected a Ranking"),
+    (replace(GOOD, passages=np.ma.masked_less(GOOD.passages, 1)), "passages: found MaskedArray, expected an array of"),
+    (replace(GOOD, passages=GOOD.passages.astype(float)), "an array of float64, expected int64"),
+    (Ranking(GOOD.passages[0], GOOD.scores[0]), "passages: found shape [3], expected [2 queries, 1 to 3 passages]"),
+    (Ranking(np.zeros((2, 4), int), np.zeros((2, 4))), "found shape [2, 4], expected [2 queries, 1 to 3"),
+    (with_passage((0, 2), 4), "passages[0, 2] (query 0, rank 3): found 4, expected 0 to 3, or -1"),
+    (with_passage((0, 1), NOTHING), "passages[0, 1] (query 0, rank 2): found -1, expected -1 behind"),
+    (with_passage((0, 2), 2), "passages[0, 2] (query 0, rank 3): found 2 again, expected a passage once"),
+    (with_score((0, 1), NAN), "scores[0, 1] (query 0, rank 2): found nan of passage 0, expected a number"),
+    (with_score((1, 1), 0), "(query 1, rank 2): found 0.0 of passage -1, expected -inf where"),
+    (with_scores(0.5, 0.6, 0.1), "(query 0, rank 2): found 0.6 of passage 0, expected scores in"),
+    (with_scores(0.9, 0.9, 0.1), "found 0.9 of passage 0, expected passages of equal scores in corpus"),
+    (replace(GOOD, latency_ms=np.ones(1)), "latency_ms: found shape [1], expected none"),
+    (replace(GOOD, latency_ms=np.array([NAN, -1])), "shape [2] with numbers of at least 0"),
+    (replace(GOOD, stages_ms=np.ones((2, 2))), "stages_ms: found shape [2, 2], expected none"),
+    (replace(GOOD, recall_of_exact=np.ones(1)), "recall_of_exact: expected none or 2 numbers from 0 to 1"),
+]
 
 
 def test_a_ranking_passes_as_it_is():
-    found = checked_ranking(GOOD, SEARCH, DEPTH, "theirs")
+    checked = checked_ranking(GOOD, SEARCH, DEPTH, "theirs")
     for name, array in vars(GOOD).items():
-        np.testing.assert_array_equal(getattr(found, name), array)
+        np.testing.assert_array_equal(getattr(checked, name), array)
 
 
-@pytest.mark.parametrize(("ranking", "expected"), WRONG.values(), ids=WRONG)
-def test_what_is_no_ranking_is_refused_in_one_line(ranking, expected):
-    with pytest.raises(RetrieverError) as refused:
-        checked_ranking(ranking, SEARCH, DEPTH, "theirs")
-    message = str(refused.value)
-    assert message.startswith("theirs: ")
-    assert expected in message
-    assert "\n" not in message
+def test_what_is_no_ranking_is_refused_in_one_line():
+    for ranking, expected in WRONG:
+        with pytest.raises(RetrieverError) as refused:
+            checked_ranking(ranking, SEARCH, DEPTH, "theirs")
+        message = str(refused.value)
+        assert message.startswith("theirs: ")
+        assert expected in message
+        assert "\n" not in message
 
 
 POSITIONS = st.one_of(st.integers(0, 3), st.integers(-3, 5))
@@ -172,16 +153,15 @@ class Fixed(Ranker):
         return self.returned
 
 
-@pytest.mark.parametrize("part", ["dense", "sparse"])
-@pytest.mark.parametrize("alpha", [0, 0.5, 1])
-def test_the_parts_of_a_hybrid_are_checked_by_their_own_names(letters, store, part, alpha):
-    parts = {"dense": DenseRetriever(letters, store), "sparse": SparseRetriever(store)} | {part: Fixed(None)}
-    hybrid = HybridRetriever(**parts, alpha=alpha)
-    if (part, alpha) in (("dense", 0), ("sparse", 1)):
-        rank(hybrid, SEARCH, DEPTH)
-    else:
-        with pytest.raises(RetrieverError, match=r"\bFixed: returned NoneType"):
+def test_the_parts_of_a_hybrid_that_are_used_are_checked_by_their_own_names(letters, store):
+    parts = {"dense": DenseRetriever(letters, store), "sparse": SparseRetriever(store)}
+    for part, alpha in product(parts, (0, 0.5, 1)):
+        hybrid = HybridRetriever(**parts | {part: Fixed(None)}, alpha=alpha)
+        if (part, alpha) in (("dense", 0), ("sparse", 1)):
             rank(hybrid, SEARCH, DEPTH)
+        else:
+            with pytest.raises(RetrieverError, match=r"\bFixed: returned NoneType"):
+                rank(hybrid, SEARCH, DEPTH)
 
 
 def test_a_retriever_may_not_end_the_process():
@@ -189,28 +169,15 @@ def test_a_retriever_may_not_end_the_process():
         rank(Fixed(SystemExit(0)), SEARCH, DEPTH)
 
 
-@pytest.mark.parametrize(
-    ("build", "expected"),
-    [
-        (
-            lambda letters, store: HybridRetriever(None, SparseRetriever(store)),
-            r"retriever\.dense: builtins\.NoneType does not inherit",
-        ),
-        (lambda letters, store: DenseRetriever(None, store), "encoder: builtins.NoneType does not inherit from"),
-        (
-            lambda letters, store: DenseRetriever(letters, store, store),
-            "index: ragsweep.store.stage_store.Store does not inherit",
-        ),
-        (
-            lambda letters, store: HybridRetriever(ReturnedRetriever("log.jsonl"), SparseRetriever(store)),
-            r"retriever\.dense: .* has passages of its own, so it stands alone",
-        ),
-    ],
-    ids=["part", "encoder", "index", "system"],
-)
-def test_a_part_that_lacks_its_method_is_refused_when_it_is_built(letters, store, build, expected):
-    with pytest.raises(ConfigError, match=expected):
-        build(letters, store)
+def test_a_part_that_lacks_its_method_is_refused_when_it_is_built(letters, store):
+    with pytest.raises(ConfigError, match=r"retriever\.dense: builtins\.NoneType does not inherit"):
+        HybridRetriever(None, SparseRetriever(store))
+    with pytest.raises(ConfigError, match=r"encoder: builtins\.NoneType does not inherit from"):
+        DenseRetriever(None, store)
+    with pytest.raises(ConfigError, match=r"index: ragsweep\.store\.stage_store\.Store does not inherit"):
+        DenseRetriever(letters, store, store)
+    with pytest.raises(ConfigError, match=r"retriever\.dense: .* has passages of its own, so it stands alone"):
+        HybridRetriever(ReturnedRetriever("log.jsonl"), SparseRetriever(store))
 
 
 UNIT = np.eye(3, dtype=np.float32)
@@ -227,19 +194,16 @@ class UnitEncoder(Encoder):
         return np.tile(np.eye(3 + self.more * (role == "query"), dtype=np.float32)[0], (len(texts), 1))
 
 
-@pytest.mark.parametrize(
-    ("embeddings", "expected"),
-    [
+def test_what_is_no_embeddings_is_refused_in_one_line(letters):
+    for embeddings, expected in [
         (None, "returned NoneType, expected an array of float32"),
         (UNIT.astype(int), "returned an array of int64, expected float32"),
         (UNIT[0], r"returned embeddings of shape \[3\], expected \[3 texts, dimensions\]"),
         (UNIT * [[1], [NAN], [1]], "the embedding of text 1 of 3 has length nan, expected 1"),
         (UNIT * 0, "the embedding of text 0 of 3 has length 0, expected 1"),
-    ],
-)
-def test_what_is_no_embeddings_is_refused_in_one_line(letters, embeddings, expected):
-    with pytest.raises(EncoderError, match=rf"LetterEncoder: {expected}"):
-        check_embeddings(embeddings, letters, ("a", "b", "c"))
+    ]:
+        with pytest.raises(EncoderError, match=rf"LetterEncoder: {expected}"):
+            check_embeddings(embeddings, letters, ("a", "b", "c"))
 
 
 NUMBERS = st.one_of(st.sampled_from([NAN, INF, 1e300, 0.0, 1.0, -1.0, 0.6, 0.8]), st.floats(-2, 2))
@@ -262,25 +226,10 @@ def test_queries_and_passages_have_one_number_of_dimensions(store):
         DenseRetriever(UnitEncoder(more=1), store).rank(differ, DEPTH)
 
 
-@pytest.mark.parametrize("loaded", [None, (1, 2), []])
-def test_a_dataset_that_loads_something_else_is_refused(loaded):
-    with pytest.raises(DatasetError, match=rf"\.load\(\) returned {type(loaded).__name__}, expected a Collection"):
-        dataset_of(Loaded(loaded), PageChunker(), None, NO_STORE)
-
-
-@dataclass(frozen=True)
-class Theirs(Selecting):
-    """A dataset of somebody who has its settings, and forgot to use them."""
-
-    uses_them: bool = False
-
-    def load(self):
-        document = Document.from_pages("a", [("1", "a#1", "Iron.")])
-        fields = (("of", "metals"),)
-        queries = (Query("1", "iron?", fields=fields), Query("2", "tin?", fields=fields), Query("3", "tea?"))
-        judgments = tuple(Judgment(query.query_id, "a#1", 1) for query in queries)
-        read = Collection("three", "page", (document,), queries, judgments)
-        return self.selected(read, None) if self.uses_them else read
+def test_a_dataset_that_loads_something_else_is_refused():
+    for loaded in (None, (1, 2), []):
+        with pytest.raises(DatasetError, match=rf"\.load\(\) returned {type(loaded).__name__}, expected a Collection"):
+            dataset_of(Loaded(loaded), PageChunker(), None, NO_STORE)
 
 
 THEIRS = """
@@ -297,10 +246,10 @@ class Theirs(SparseRetriever):
 
     def rank(self, search, depth):
         ranking = super().rank(search, depth)
-        if self.how == "raises":
-            raise KeyError("their bug")
         if self.how == "exits":
             sys.exit(0)
+        if self.how == "empty":
+            return Ranking(np.full((len(search.queries), 1), -1), np.full((len(search.queries), 1), -np.inf))
         return Ranking(ranking.passages, ranking.scores * (np.nan if self.how == "scoreless" else 1))
 """
 
@@ -326,9 +275,14 @@ def test_a_run_with_a_broken_ranking_is_refused_and_leaves_nothing(theirs, appli
 
 
 def test_in_a_sweep_a_broken_retriever_costs_its_own_jobs_only(theirs, application):
-    process = theirs("scoreless,exits,fine", "-m")
+    process = theirs("scoreless,exits,empty,fine", "-m")
     assert process.returncode == 1
-    assert [run.info.status for run in application.children()] == ["FAILED", "FAILED", "FINISHED"]
-    assert "1/3 how=scoreless FAILED: theirs.Theirs: scores[0, 0]" in process.stderr
-    assert "2/3 how=exits FAILED: RuntimeError: theirs.Theirs called sys.exit(0)" in process.stderr
-    assert len(process.stdout.splitlines()) > 1
+    assert [run.info.status for run in application.children()] == [*["FAILED"] * 3, "FINISHED"]
+    assert "1/4 how=scoreless FAILED: theirs.Theirs: scores[0, 0]" in process.stderr
+    assert "2/4 how=exits FAILED: RuntimeError: theirs.Theirs called sys.exit(0)" in process.stderr
+    assert "3/4 how=empty FAILED: the retriever returned nothing for any of" in process.stderr
+    [parent] = application.parents()
+    decision = json.loads((application.artifacts(parent) / "decision.json").read_text())
+    [line] = [line for line in decision["headline"] if "how=empty" in line]
+    assert line in process.stdout
+    assert decision["configurations"] == 1

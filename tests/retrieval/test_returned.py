@@ -28,9 +28,9 @@ class TestReturned(SystemContract):
 
 def test_what_is_written_is_read_as_it_was(tmp_path):
     answers = Answers(RESULTS, np.array([1.5, 2.5]))
-    found = written(tmp_path / "x.jsonl", *lines_of(["one", "two"], answers)).answers(["two", "one"], 9)
-    assert [*found.results] == [RESULTS[1], RESULTS[0]]
-    assert found.latency_ms.tolist() == [2.5, 1.5]
+    read = written(tmp_path / "x.jsonl", *lines_of(["one", "two"], answers)).answers(["two", "one"], 9)
+    assert [*read.results] == [RESULTS[1], RESULTS[0]]
+    assert read.latency_ms.tolist() == [2.5, 1.5]
 
 
 def test_a_query_that_was_never_asked_is_no_query_without_results(tmp_path):
@@ -38,27 +38,28 @@ def test_a_query_that_was_never_asked_is_no_query_without_results(tmp_path):
         *lines_of(["nothing", "one"], Answers([(), RESULTS[0]], np.array([1.0, 2.0]))),
         *lines_of(["never"], Answers([None], np.empty(0))),
     ]
-    found = written(tmp_path / "x.jsonl", *lines).answers(["never", "one", "nothing"], 9)
-    assert [*found.results] == [None, RESULTS[0], ()]
-    assert np.isnan(found.latency_ms[0])
-    assert found.latency_ms[1:].tolist() == [2.0, 1.0]
+    read = written(tmp_path / "x.jsonl", *lines).answers(["never", "one", "nothing"], 9)
+    assert [*read.results] == [None, RESULTS[0], ()]
+    assert np.isnan(read.latency_ms[0])
+    assert read.latency_ms[1:].tolist() == [2.0, 1.0]
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("[1]", "line 2: "),
-        ("{", "line 2: "),
-        ('{"results": []}', "line 2: query: Field required"),
-        ('{"query": "one", "results": [{"ids": [3]}]}', "line 2: "),
-        ('{"query": "one", "results": [{"id": "a"}]}', "line 2: "),
-        ('{"query": "one", "results": [{"ids": ["a"], "score": NaN}]}', "line 2: "),
-        ('{"query": 3, "results": []}', "line 2: query"),
-    ],
-)
-def test_a_line_that_is_malformed_is_named(tmp_path, line, said):
-    with pytest.raises(RetrieverError, match=f"x.jsonl, {said}"):
-        written(tmp_path / "x.jsonl", '{"query": "first", "results": []}', line).check()
+MALFORMED = [
+    ("[1]", ""),
+    ("{", ""),
+    ('{"results": []}', "query"),
+    ('{"query": "one", "results": [{"ids": [3]}]}', ""),
+    ('{"query": "one", "results": [{"id": "a"}]}', ""),
+    ('{"query": "one", "results": [{"ids": ["a"], "score": NaN}]}', ""),
+    ('{"query": 3, "results": []}', "query"),
+]
+
+
+def test_a_line_that_is_malformed_is_named(tmp_path):
+    for number, (line, field) in enumerate(MALFORMED):
+        file = written(tmp_path / f"{number}.jsonl", '{"query": "first", "results": []}', line)
+        with pytest.raises(RetrieverError, match=f"{number}.jsonl, line 2: {field}"):
+            file.check()
 
 
 def test_a_file_that_is_not_there_or_lacks_a_query_is_named(tmp_path):

@@ -1,18 +1,17 @@
 """What is returned for what is found, against slow and obvious loops over characters."""
 
-import re
 from dataclasses import dataclass
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rankings import SPARSE, dataset_of, paged, unpaged
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.datasets import Chunker, Collection, Dataset, Document, Judgment, PageChunker, Query, RecursiveChunker
+from ragsweep.datasets import Chunker, PageChunker, RecursiveChunker
 from ragsweep.production.loaded_retriever import LoadedRetriever
-from ragsweep.retrieval import DocumentUnit, PageUnit, ParentUnit, ReturnedUnit, SparseRetriever, WindowUnit
+from ragsweep.retrieval import DocumentUnit, PageUnit, ParentUnit, ReturnedUnit, WindowUnit
 from ragsweep.retrieval.returned_units.merging import Enlarging
-from ragsweep.store.stage_store import NO_STORE
 
 TEXTS = (
     "Iron helps. Tea does not. Take it daily.\n\nA child with fast breathing has pneumonia. Refer at once.",
@@ -23,26 +22,21 @@ TEXTS = (
 
 def corpus(chunker, texts=TEXTS):
     """Two documents of three pages each."""
-    documents = tuple(
-        Document.from_pages(name, [(str(number), f"{name}#{number}", text) for number, text in enumerate(texts, 1)])
-        for name in ("a", "b")
-    )
-    queries, judgments = (Query("q", "iron", None),), (Judgment("q", "a#1", 1),)
-    collection = Collection("small", "page", documents, queries, judgments)
-    return collection.documents, Dataset.from_collection(collection, chunker).passages
+    documents = (paged("a", *texts), paged("b", *texts))
+    return documents, dataset_of(documents, {"q": "iron"}, {("q", "a#1"): 1}, chunker=chunker).passages
 
 
 def units(unit, chunker):
     documents, passages = corpus(chunker)
     texts = {document.source: document.text for document in documents}
     spans = unit.spans({document.source: document for document in documents}, passages)
-    return passages, [texts[each.source][start:end] for each, (start, end) in zip(passages, spans, strict=True)]
+    return passages, [texts[passage.source][start:end] for passage, (start, end) in zip(passages, spans, strict=True)]
 
 
 def test_a_page_is_the_whole_page():
-    passages, found = units(PageUnit(), RecursiveChunker(size=30, overlap=0))
+    passages, parts = units(PageUnit(), RecursiveChunker(size=30, overlap=0))
     assert len(passages) > 12
-    assert [TEXTS[each.page] for each in passages] == found
+    assert [TEXTS[passage.page] for passage in passages] == parts
 
 
 @pytest.mark.parametrize("unit", [DocumentUnit(), None])
@@ -50,35 +44,34 @@ def test_a_page_ends_with_a_line_break_in_what_a_prompt_gets(unit):
     documents, passages = corpus(RecursiveChunker(size=1000, overlap=0, across_pages=True))
     assert "\f" in passages[0].text
     enlarging = unit and Enlarging(unit, documents, passages)
-    [hit] = LoadedRetriever(SparseRetriever(NO_STORE), passages, 1, 100, enlarging=enlarging).search("iron")
+    [hit] = LoadedRetriever(SPARSE, passages, 1, 100, enlarging=enlarging).search("iron")
     assert hit.text == "\n".join(TEXTS)
 
 
-@pytest.mark.parametrize("size", [0, 1, 2, 50])
-def test_a_window_has_the_neighbours_in_the_same_document(size):
-    chunker = RecursiveChunker(size=30, overlap=0)
-    passages, found = units(WindowUnit(size=size), chunker)
-    for place, text in enumerate(found):
-        near = [
-            each
-            for other, each in enumerate(passages)
-            if abs(other - place) <= size and each.source == passages[place].source
-        ]
-        assert re.sub(r"\s+", " ", text) == re.sub(r"\s+", " ", " ".join(each.text for each in near))
+def test_a_window_has_the_neighbours_in_the_same_document():
+    for size in (0, 1, 2, 50):
+        passages, parts = units(WindowUnit(size=size), RecursiveChunker(size=30, overlap=0))
+        for place, text in enumerate(parts):
+            near = [
+                passage.text
+                for other, passage in enumerate(passages)
+                if abs(other - place) <= size and passage.source == passages[place].source
+            ]
+            assert " ".join(text.split()) == " ".join(" ".join(near).split())
 
 
 def test_a_parent_is_the_larger_chunk_around_a_passage():
     parents = RecursiveChunker(size=70, overlap=0)
     _, of_parents = corpus(parents)
-    passages, found = units(ParentUnit(chunker=parents), RecursiveChunker(size=12, overlap=0))
-    for each, text in zip(passages, found, strict=True):
+    passages, parts = units(ParentUnit(chunker=parents), RecursiveChunker(size=12, overlap=0))
+    for passage, text in zip(passages, parts, strict=True):
         around = [
             parent.text
             for parent in of_parents
-            if parent.source == each.source and parent.start <= each.start and each.end <= parent.end
+            if parent.source == passage.source and parent.start <= passage.start and passage.end <= parent.end
         ]
         assert around == [] or text == around[0]
-        assert each.text in text
+        assert passage.text in text
 
 
 def test_a_parent_that_leaves_passages_out_is_refused():
@@ -95,7 +88,7 @@ def test_what_does_not_hold_the_passage_is_refused():
     @dataclass(frozen=True, kw_only=True)
     class Shorter(ReturnedUnit):
         def spans(self, documents, passages):
-            return [(each.start, each.end - 1) for each in passages]
+            return [(passage.start, passage.end - 1) for passage in passages]
 
     documents, passages = corpus(PageChunker())
     with pytest.raises(ConfigError, match=r"^returns: .*Shorter\.spans: found \(0, \d+\) for the passage a#1/0"):
@@ -143,7 +136,9 @@ def slow_parts(spans, order, *, joined):
             near = new & part
             if joined:
                 whole = range(min(new | part), max(new | part) + 1)
-                near = near or all(each in new | part or LETTERS[each] == " " for each in whole)
+                near = near or all(
+                    place_between in new | part or LETTERS[place_between] == " " for place_between in whole
+                )
             if near:
                 touched.append(part)
         for part in touched:
@@ -157,19 +152,18 @@ def slow_parts(spans, order, *, joined):
 
 
 @pytest.mark.usefixtures("long_work")
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=4 * settings().max_examples)
 @given(found_spans(), st.booleans())
 def test_every_cutoff_has_the_characters_of_the_spans_each_once(drawn, joined):
     spans, order = drawn
-    documents = (Document.from_pages("a", [("1", "a", LETTERS)]),)
+    documents = (unpaged("a", LETTERS),)
 
     @dataclass(frozen=True)
     class Words(Chunker):
         def split(self, text):
             return [(start, start + 2) for start in range(0, len(text), 3)]
 
-    collection = Collection("s", "document", documents, (Query("q", "ab", None),), (Judgment("q", "a", 1),))
-    passages = Dataset.from_collection(collection, Words()).passages
+    passages = dataset_of(documents, {"q": "ab"}, {("q", "a"): 1}, "document", chunker=Words()).passages
     enlarging = Enlarging((GivenJoined if joined else Given)(given=spans), documents, passages)
     scores = [1 / (1 + rank) for rank in range(len(order))]
     at_cutoffs = enlarging.at_cutoffs(order, scores, 12)
@@ -177,8 +171,8 @@ def test_every_cutoff_has_the_characters_of_the_spans_each_once(drawn, joined):
     for cutoff, parts in enumerate(at_cutoffs, start=1):
         taken = next((at for at, count in enumerate(counts, start=1) if count == cutoff), len(order))
         expected = slow_parts(spans, order[:taken], joined=joined)
-        assert [set(range(each.start, each.end)) for each in parts] == expected
-        assert sorted(rank for each in parts for rank in each.ranks) == list(range(taken))
+        assert [set(range(part.start, part.end)) for part in parts] == expected
+        assert sorted(rank for part in parts for rank in part.ranks) == list(range(taken))
         assert len(parts) <= cutoff
 
 
@@ -189,7 +183,7 @@ def test_score_and_found_decide_the_order():
 
     def sources(**chosen):
         at_cutoffs = Enlarging(DocumentUnit(**chosen), documents, passages).at_cutoffs(order, scores, 2)
-        return [[whole[each.source] for each in parts] for parts in at_cutoffs]
+        return [[whole[part.source] for part in parts] for parts in at_cutoffs]
 
     assert sources() == [[0], [0, 1]]
     assert sources(score="sum") == [[0], [0, 1]]  # one passage makes one part, two passages make two

@@ -7,26 +7,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 import pytrec_eval
+from application import succeeded
 from conversions import METRICS
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from rankings import SPARSE, collection_of, order_of, paged, ranking_of, ranking_task, unpaged
 
 import ragsweep
 from ragsweep.core import trec_files
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.trec_files import trec_eval_order
-from ragsweep.datasets import (
-    Collection,
-    DatasetFormat,
-    Document,
-    Judgment,
-    PageChunker,
-    Query,
-    RecursiveChunker,
-    pdf_dataset,
-)
+from ragsweep.datasets import RecursiveChunker, pdf_dataset
 from ragsweep.retrieval import (
-    NOTHING,
     FusedRetriever,
     HybridRetriever,
     Names,
@@ -35,13 +27,8 @@ from ragsweep.retrieval import (
     Rewriter,
     RunFileRetriever,
     Search,
-    SparseRetriever,
     rank,
-    ranked,
 )
-from ragsweep.store.stage_store import NO_STORE
-from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
-from ragsweep.tasks.ranking.ranking_task import RankingTask
 
 NAMES = Names(
     queries=("q1", "q 2"),
@@ -51,23 +38,37 @@ NAMES = Names(
     without_passage=frozenset({"m#3"}),
 )
 SEARCH = Search(("one", "two", "three", "four"), ("first", "second"), NAMES)
+SPACED = Search(SEARCH.passages, SEARCH.queries, NAMES._replace(units=("m 1", "m 1", "m#2", "a@b#1")))
+ESCAPED = Search(SEARCH.passages, ("first",), NAMES._replace(units=("a b", "a%20b", "c", "d"), queries=("q1",)))
+LINES = [  # what is searched, the lines of a file, and the passages that each query gets
+    (SEARCH, ["q1 Q0 m#2 1 0.9 me", "q1 Q0 m#1/1 2 0.8 me", "q1 Q0 a@b#1/0 3 0.7 me"], [[2, 1, 3], []]),
+    (  # the score decides, and equal scores are in the order of trec_eval
+        SEARCH,
+        ["q1 Q0 m#1/0 1 -2 me", "q1 Q0 a@b#1 2 3e0 me", "q1 Q0 m#2 3 3 me", "q1 Q0 m#1/1 4 3.0000000001 me"],
+        [[2, 1, 3, 0], []],
+    ),
+    # between tabs an id has spaces
+    (SPACED, ["q 2\tQ0\tm#2\t1\t0.9\tmy system", "q 2\tQ0\tm 1\t2\t0.8\tmy system 2"], [[], [2, 0]]),
+    (  # what ragsweep has written is read as it was meant
+        SEARCH,
+        ["q%202 Q0 m#1 1 3 ragsweep", "q%202 Q0 m#1@m#1/0 2 2 ragsweep", "q1 Q0 nothing-retrieved 1 0.0 ragsweep"],
+        [[], [1, 0]],
+    ),
+    (SEARCH, ["q1 Q0 a@b#1@a@b#1/0 1 2 ragsweep"], [[3], []]),
+    (ESCAPED, ["q1 Q0 a%20b 1 1.0 ragsweep"], [[0]]),  # a percent sign is an escape in our own files
+    (ESCAPED, ["q1 Q0 a%20b 1 1.0 other"], [[1]]),
+]
 
 
-def found(tmp_path, *lines, search=SEARCH, depth=100, **settings):
-    """The passages that each query gets from a file with these lines."""
-    path = tmp_path / "run.trec"
+def written(path, *lines):
+    """A retriever of a file with these lines."""
     path.write_text("".join(f"{line}\n" for line in lines))
-    ranking = rank(RunFileRetriever(str(path), **settings), search, depth)
-    return [[passage for passage in row if passage != NOTHING] for row in ranking.passages.tolist()]
+    return RunFileRetriever(str(path))
 
 
 def test_a_line_names_a_unit_or_a_passage(tmp_path):
-    assert found(tmp_path, "q1 Q0 m#2 1 0.9 me", "q1 Q0 m#1/1 2 0.8 me", "q1 Q0 a@b#1/0 3 0.7 me")[0] == [2, 1, 3]
-
-
-def test_the_score_decides_and_equal_scores_are_in_the_order_of_trec_eval(tmp_path):
-    lines = ["q1 Q0 m#1/0 1 -2 me", "q1 Q0 a@b#1 2 3e0 me", "q1 Q0 m#2 3 3 me", "q1 Q0 m#1/1 4 3.0000000001 me"]
-    assert found(tmp_path, *lines)[0] == [2, 1, 3, 0]
+    for number, (search, lines, expected) in enumerate(LINES):
+        assert order_of(rank(written(tmp_path / f"{number}.trec", *lines), search, 100)) == expected, lines
 
 
 @given(
@@ -81,33 +82,14 @@ def test_lines_are_in_the_order_of_trec_eval(scores):
     order = trec_eval_order(np.zeros(len(values), dtype=np.int64), values, documents)
     qrels = {document: {document: 1} for document in documents}
     ranks = pytrec_eval.RelevanceEvaluator(qrels, {"recip_rank"}).evaluate(dict.fromkeys(documents, scores))
-    assert [documents[each] for each in order] == sorted(documents, key=lambda each: -ranks[each]["recip_rank"])
-
-
-def test_between_tabs_an_id_has_spaces(tmp_path):
-    names = NAMES._replace(units=("m 1", "m 1", "m#2", "a@b#1"))
-    search = Search(("one", "two", "three", "four"), ("first", "second"), names)
-    lines = ["q 2\tQ0\tm#2\t1\t0.9\tmy system", "q 2\tQ0\tm 1\t2\t0.8\tmy system 2"]
-    assert found(tmp_path, *lines, search=search)[1] == [2, 0]
-
-
-def test_what_ragsweep_has_written_is_read_as_it_was_meant(tmp_path):
-    lines = ["q%202 Q0 m#1 1 3 ragsweep", "q%202 Q0 m#1@m#1/0 2 2 ragsweep", "q1 Q0 nothing-retrieved 1 0.0 ragsweep"]
-    assert found(tmp_path, *lines) == [[], [1, 0]]
-    assert found(tmp_path, "q1 Q0 a@b#1@a@b#1/0 1 2 ragsweep")[0] == [3]
-
-
-@pytest.mark.parametrize(("tag", "expected"), [("ragsweep", 0), ("other", 1)])
-def test_a_percent_sign_is_an_escape_in_our_own_files(tmp_path, tag, expected):
-    names = NAMES._replace(units=("a b", "a%20b", "c", "d"), queries=("q1",))
-    search = Search(SEARCH.passages, ("first",), names)
-    assert found(tmp_path, f"q1 Q0 a%20b 1 1.0 {tag}", search=search) == [[expected]]
+    expected = sorted(documents, key=lambda document: -ranks[document]["recip_rank"])
+    assert [documents[row] for row in order] == expected
 
 
 def test_files_may_be_zipped_and_have_the_line_ends_of_windows(tmp_path):
     path = tmp_path / "run.trec.gz"
     path.write_bytes(gzip.compress(b"\xef\xbb\xbf\r\nq1\tQ0\tm#2\t1\t1e-3\tme\r\n"))
-    assert rank(RunFileRetriever(str(path)), SEARCH, 5).passages.tolist() == [[2], [NOTHING]]
+    assert order_of(rank(RunFileRetriever(str(path)), SEARCH, 5)) == [[2], []]
 
 
 MALFORMED = [
@@ -130,25 +112,23 @@ MALFORMED = [
 ]
 
 
-@pytest.mark.parametrize(("content", "said"), MALFORMED, ids=range(len(MALFORMED)))
-def test_a_malformed_run_file(tmp_path, content, said):
-    path = tmp_path / "run.trec"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(DatasetError) as refused:
-        RunFileRetriever(str(path)).check(SEARCH)
-    assert said in str(refused.value)
-    assert str(path) in str(refused.value)
-    assert len(str(refused.value).splitlines()) == 1
+def test_a_malformed_run_file_is_refused_in_one_line(tmp_path):
+    for number, (content, problem) in enumerate(MALFORMED):
+        path = tmp_path / f"{number}.trec"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        with pytest.raises(DatasetError) as refused:
+            RunFileRetriever(str(path)).check(SEARCH)
+        assert problem in str(refused.value)
+        assert str(path) in str(refused.value)
+        assert len(str(refused.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("make", "said"), [(None, "does not exist"), (os.mkdir, "is not a file"), (os.mkfifo, "is not a file")]
-)
-def test_what_is_no_file_is_refused(tmp_path, make, said):
-    if make:
-        make(tmp_path / "place")
-    with pytest.raises(DatasetError, match=rf"retriever\.path: .*place {said}; expected a TREC run file"):
-        RunFileRetriever(str(tmp_path / "place")).check(SEARCH)
+def test_what_is_no_file_is_refused(tmp_path):
+    os.mkdir(tmp_path / "folder")  # noqa: PTH102
+    os.mkfifo(tmp_path / "pipe")
+    for name, problem in (("nosuch", "does not exist"), ("folder", "is not a file"), ("pipe", "is not a file")):
+        with pytest.raises(DatasetError, match=rf"retriever\.path: .*{name} {problem}; expected a TREC run file"):
+            RunFileRetriever(str(tmp_path / name)).check(SEARCH)
 
 
 @pytest.mark.usefixtures("long_work")
@@ -159,20 +139,20 @@ def test_a_file_that_is_very_large_once_unzipped_is_refused(tmp_path, monkeypatc
         RunFileRetriever(str(tmp_path / "run.gz")).check(SEARCH)
 
 
-LINES = st.lists(st.sampled_from(["q1", "Q0", "m#1", "m#1/0", "nan", "1", "-2.5", "#", "%20", "me", "\n", "\0", "é"]))
+WORDS = st.lists(st.sampled_from(["q1", "Q0", "m#1", "m#1/0", "nan", "1", "-2.5", "#", "%20", "me", "\n", "\0", "é"]))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.binary(max_size=100) | LINES.map(lambda words: " ".join(words).encode()))
+@given(st.binary(max_size=100) | WORDS.map(lambda words: " ".join(words).encode()))
 def test_whatever_a_file_contains_it_is_ranked_or_refused_in_one_line(tmp_path, content):
     path = tmp_path / "any.trec"
     path.write_bytes(content)
-    said = ""
+    message = ""
     try:
         rank(RunFileRetriever(str(path)), SEARCH, 5)
     except DatasetError as error:
-        said = str(error)
-    assert len(said.splitlines()) <= 1
+        message = str(error)
+    assert len(message.splitlines()) <= 1
 
 
 @dataclass(frozen=True)
@@ -182,30 +162,22 @@ class Shouting(Rewriter):
 
 
 WITHIN = {
-    "fused": lambda file: FusedRetriever({"file": file, "words": SparseRetriever(NO_STORE)}),
-    "hybrid": lambda file: HybridRetriever(file, SparseRetriever(NO_STORE), 1.0),
+    "fused": lambda file: FusedRetriever({"file": file, "words": SPARSE}),
+    "hybrid": lambda file: HybridRetriever(file, SPARSE, 1.0),
     "pipeline": lambda file: PipelineRetriever(file, Shouting(), None),
 }
 
 
 @pytest.mark.parametrize("name", WITHIN)
 def test_a_file_can_be_a_stage_of_another_retriever(tmp_path, name):
-    path = tmp_path / "run.trec"
-    path.write_text("q1 Q0 m#2 1 1 me\nq%202 Q0 m#1 1 1 me\n")
-    made = WITHIN[name](RunFileRetriever(str(path)))
+    made = WITHIN[name](written(tmp_path / "run.trec", "q1 Q0 m#2 1 1 me", "q%202 Q0 m#1 1 1 me"))
     made.check(SEARCH)
     assert rank(made, SEARCH, 5).passages[:, 0].tolist() == [2, 0]
-    path.write_text("q1 Q0 unknown 1 1 me\n")
     with pytest.raises(DatasetError, match="line 1: found 'unknown'"):
-        WITHIN[name](RunFileRetriever(str(path))).check(SEARCH)
+        WITHIN[name](written(tmp_path / "odd.trec", "q1 Q0 unknown 1 1 me")).check(SEARCH)
 
 
 # Metrics
-
-
-def task(dataset, retriever, k=5, chunker=None, collapse="after_cutoff"):
-    evaluation = EvaluationSettings(collapse, 1, "linear", 10, METRICS)
-    return RankingTask(dataset, chunker or PageChunker(), retriever, evaluation, k, 0, NO_STORE)
 
 
 def values(measured):
@@ -227,51 +199,32 @@ class Fixed(Ranker):
         self.candidates = candidates
 
     def rank(self, search, depth):
-        width = max(1, *map(len, self.candidates))
-        rows = [[*each, *[NOTHING] * (width - len(each))] for each in self.candidates]
-        scores = [[*each.values(), *[0.0] * (width - len(each))] for each in self.candidates]
-        return ranked(np.array(rows), np.array(scores), depth)
+        return ranking_of(*self.candidates)
 
 
 @st.composite
 def measurements(draw):
     """Pages with names that must be escaped, several passages on a page, judgments, and tied scores."""
     names = draw(st.lists(st.text("a @%#/é", min_size=1).filter(str.strip), min_size=2, max_size=4, unique=True))
-    documents = tuple(Document.from_pages(name, [("1", f"{name}#1", "xx"), ("2", f"{name}#2", "x")]) for name in names)
+    documents = [paged(name, "xx", "x") for name in names]
     asked = draw(st.lists(st.text("q @%#é", min_size=1).filter(str.strip), min_size=2, max_size=3, unique=True))
     units = st.sampled_from([page.unit for document in documents for page in document.pages])
     judged = draw(st.dictionaries(st.tuples(st.sampled_from(asked), units), st.integers(-1, 3), min_size=1))
     assume(max(judged.values()) > 0)
     candidates = st.dictionaries(st.integers(0, 3 * len(names) - 1), st.integers(-2, 2) | st.floats(-9, 9))
-    collection = Collection(
-        "small",
-        "page",
-        documents,
-        tuple(Query(each, "q") for each in asked),
-        tuple(Judgment(*pair, grade) for pair, grade in judged.items()),
-    )
+    collection = collection_of(documents, dict.fromkeys(asked, "q"), judged)
     return collection, draw(st.lists(candidates, min_size=len(asked), max_size=len(asked)))
-
-
-class Loaded(DatasetFormat):
-    def __init__(self, collection):
-        self.collection = collection
-
-    def load(self):
-        return self.collection
 
 
 @pytest.mark.parametrize(
     ("k", "threshold", "ends"), [(2, None, 2), (3, None, 2), (3, 1.5, None), (9, None, 2)], ids=str
 )
 def test_a_run_says_where_its_file_ends_before_the_cutoff(tmp_path, k, threshold, ends):
-    documents = tuple(Document.from_pages(name, [("1", f"{name}#1", "x")]) for name in "abcd")
-    asked = (Query("q1", "q"), Query("q2", "q"))
-    collection = Collection("small", "page", documents, asked, (Judgment("q1", "a#1", 1), Judgment("q2", "a#1", 1)))
-    path = tmp_path / "run.trec"
-    path.write_text("q1 Q0 a#1 1 2 me\nq1 Q0 b#1 2 1 me\nq2 Q0 c#1 1 2 me\n")
-    made = task(Loaded(collection), RunFileRetriever(str(path), score_threshold=threshold), k)
-    measured = made.measure(made.load())
+    judgments = {("q1", "a#1"): 1, ("q2", "a#1"): 1}
+    collection = collection_of([paged(name, "x") for name in "abcd"], {"q1": "q", "q2": "q"}, judgments)
+    file = written(tmp_path / "run.trec", "q1 Q0 a#1 1 2 me", "q1 Q0 b#1 2 1 me", "q2 Q0 c#1 1 2 me")
+    task = ranking_task(replace(file, score_threshold=threshold), METRICS, k, collection=collection)
+    measured = task.measure(task.load())
     assert measured.facts.get("ends_at") == ends
     assert any("At most 2 results" in notice for notice in measured.notices) == (ends is not None and k > ends)
 
@@ -281,8 +234,8 @@ def test_a_run_says_where_its_file_ends_before_the_cutoff(tmp_path, k, threshold
 @given(measurements(), st.sampled_from(["after_cutoff", "before_cutoff"]))
 def test_an_exported_run_gives_the_metrics_of_the_run_to_the_last_bit(tmp_path, measurement, collapse):
     collection, candidates = measurement
-    letters = RecursiveChunker(1, 0)
-    own = task(Loaded(collection), Fixed(candidates), chunker=letters, collapse=collapse)
+    settings = {"chunker": RecursiveChunker(1, 0), "evaluation": {"collapse": collapse}}
+    own = ranking_task(Fixed(candidates), METRICS, 5, collection=collection, **settings)
     dataset = own.load()
     assume(any(candidates[row] for row in dataset.qrels.query))  # a run that finds nothing has failed
     measured = own.measure(dataset)
@@ -294,44 +247,31 @@ def test_an_exported_run_gives_the_metrics_of_the_run_to_the_last_bit(tmp_path, 
 @settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([1.0, 0.5, -1.0])), min_size=1, unique_by=lambda x: x[0]))
 def test_a_file_gives_the_numbers_of_ragsweep_evaluate(tmp_path_factory, lines):
-    names = [f"d{number}" for number in range(4)]
-    collection = Collection(
-        "small",
-        "document",
-        tuple(Document.from_pages(name, [("1", name, "x")]) for name in names),
-        (Query("q1", "q"),),
-        (Judgment("q1", "d0", 1), Judgment("q1", "d2", 3)),
-    )
+    documents, judgments = [unpaged(f"d{number}", "x") for number in range(4)], {("q1", "d0"): 1, ("q1", "d2"): 3}
+    collection = collection_of(documents, {"q1": "q"}, judgments, "document")
     path = tmp_path_factory.getbasetemp() / "ties.trec"
-    path.write_text("".join(f"q1 Q0 {names[each]} 0 {score} me\n" for each, score in lines))
-    own = task(Loaded(collection), RunFileRetriever(str(path)), k=3)
+    file = written(path, *(f"q1 Q0 d{document} 0 {score} me" for document, score in lines))
+    own = ranking_task(file, METRICS, collection=collection)
     theirs = ragsweep.evaluate(path, {"q1": {"d0": 1, "d2": 3}}, k=3, metrics=METRICS, resamples=1)
     assert own.measure(own.load()).values == pytest.approx(theirs.means, abs=1e-12)
 
 
 def test_a_document_without_text_is_refused_as_its_rank_cannot_stay_empty(tmp_path):
-    path, qrels = tmp_path / "run.trec", {"q1": {"text": 1}}
-    path.write_text("q1 Q0 empty 1 2 me\nq1 Q0 text 2 1 me\n")
-    collection = Collection(
-        "small",
-        "document",
-        (Document.from_pages("e", [("1", "empty", "")]), Document.from_pages("t", [("1", "text", "x")])),
-        (Query("q1", "q"),),
-        (Judgment("q1", "text", 1),),
-    )
-    own = task(Loaded(collection), RunFileRetriever(str(path)))
-    assert ragsweep.evaluate(path, qrels, metrics=["mrr"], resamples=1).means["mrr"] == 0.5
+    documents = [unpaged("empty", ""), unpaged("text", "x")]
+    collection = collection_of(documents, {"q1": "q"}, {("q1", "text"): 1}, "document")
+    whole = written(tmp_path / "run.trec", "q1 Q0 empty 1 2 me", "q1 Q0 text 2 1 me")
+    cut = written(tmp_path / "cut.trec", "q1 Q0 text 2 1 me")  # what the message says: without its lines
+    own, again = (ranking_task(file, METRICS, collection=collection) for file in (whole, cut))
+    assert ragsweep.evaluate(whole.path, {"q1": {"text": 1}}, metrics=["mrr"], resamples=1).means["mrr"] == 0.5
     with pytest.raises(DatasetError, match="line 1: found 'empty', which has no text in the dataset"):
         own.measure(own.load())
-    path.write_text("q1 Q0 text 2 1 me\n")  # what the message says: without its lines
-    again = task(Loaded(collection), RunFileRetriever(str(path)))
     assert again.measure(again.load()).values["mrr"] == 1
 
 
 @pytest.mark.soak
 @pytest.mark.real_data
 def test_a_run_of_scifact_read_back_has_its_metrics(scifact, tmp_path):
-    own = task(Loaded(None), SparseRetriever(NO_STORE), k=10)
+    own = ranking_task(SPARSE, METRICS, 10)
     measured = own.measure(scifact)
     again = replace(own, retriever=RunFileRetriever(str(exported(tmp_path, measured)))).measure(scifact)
     np.testing.assert_array_equal(values(again), values(measured))
@@ -343,7 +283,7 @@ def test_a_run_of_scifact_read_back_has_its_metrics(scifact, tmp_path):
 @pytest.fixture
 def runs(dataset, tmp_path):
     """Two run files for the small dataset: the best ranking that there is, and a worse one."""
-    values = dict(each.partition("=")[::2] for each in dataset)
+    values = dict(override.partition("=")[::2] for override in dataset)
     small = pdf_dataset("small", values["dataset.documents"], values["dataset.queries"]).load()
     best = [f"{query} Q0 {unit} 1 {1 - row / 100} best\n" for row, (query, unit, _) in enumerate(small.judgments)]
     (tmp_path / "best.trec").write_text("".join(best))
@@ -357,34 +297,22 @@ def test_files_and_a_retriever_are_compared_in_a_sweep_that_ends_in_a_decision(a
     for name in ("best", "worse"):
         (options / f"{name}.yaml").write_text(f"defaults: [run_file]\npath: {runs / name}.trec\n")
     swept = ["-m", *dataset, "retriever=best,worse,sparse", "k=2"]
-    process = application.run("--config-dir", str(runs / "conf"), *swept)
-    assert process.returncode == 0, process.stderr
+    succeeded(application.run("--config-dir", str(runs / "conf"), *swept))
     [parent] = application.parents()
     assert parent.data.tags["best.configuration"] == "retriever=best"
-    ndcg = {run.info.run_name: run.data.metrics["ndcg"] for run in application.children()}
-    assert ndcg["retriever=best"] == 1
-    assert ndcg["retriever=worse"] == pytest.approx(0.8)
-    by_name = {run.info.run_name: run for run in application.children()}
-    assert by_name["retriever=best"].data.params["retriever.name"] == "best.trec"
+    by_name = {run.info.run_name: run.data for run in application.children()}
+    assert by_name["retriever=best"].metrics["ndcg"] == 1
+    assert by_name["retriever=worse"].metrics["ndcg"] == pytest.approx(0.8)
+    assert by_name["retriever=best"].params["retriever.name"] == "best.trec"
 
 
 def test_resume_notices_that_a_file_has_changed_and_explain_reads_it(application, dataset, runs):
-    arguments = (
-        "-m",
-        *dataset,
-        "retriever=run_file",
-        f"retriever.path={runs}/best.trec",
-        "k=2",
-        "tracking.resume=true",
-    )
-    assert application.run(*arguments).returncode == 0
-    assert "(finished before)" in application.run(*arguments).stdout
+    path = f"retriever.path={runs}/best.trec"
+    arguments = ("-m", *dataset, "retriever=run_file", path, "k=2", "tracking.resume=true")
+    succeeded(application.run(*arguments))
     (runs / "best.trec").write_text((runs / "worse.trec").read_text())
     assert "(finished before)" not in application.run(*arguments).stdout
     run = application.children()[-1]
     assert run.data.metrics["ndcg"] == pytest.approx(0.8)
-    explained = application.script_here(
-        "explain", run.info.run_id, "malaria", *dataset[2:], f"retriever.path={runs}/best.trec"
-    )
-    assert explained.returncode == 0, explained.stderr
+    explained = succeeded(application.script_here("explain", run.info.run_id, "malaria", *dataset[2:], path))
     assert "fever.pdf#2" in explained.stdout

@@ -7,8 +7,7 @@ import pytest
 from bench.levels import equally_good
 from hypothesis import example, given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
-from simulated import F1, SCORES, alike, at_most, f1_like, near_copies, one_unlike, sweep
+from simulated import SCORES, alike, at_most, f1_like, near_copies, one_unlike, sweep
 
 from ragsweep.statistics import (
     compare_aggregates_with_best,
@@ -32,11 +31,6 @@ def t_of(differences):
 
 def test_the_best_is_the_first_of_equals():
     assert compare_with_best(np.array([[0.1, 0.2], [0.3, 0.4], [0.4, 0.3]]), resamples=100).best == 1
-
-
-@given(arrays(float, st.integers(1, 30), elements=F1))
-def test_identical_configurations_are_tied(scores):
-    assert compare_with_best(np.array([scores, scores, scores]), resamples=100).tied.all()
 
 
 def step_by_step(scores):
@@ -93,16 +87,17 @@ def test_with_two_configurations_the_test_is_that_of_a_pair_or_that_with_a_lost_
 @example(np.array([[0, 0, 1, 1 / 3, 1 / 3], [1 / 3, 1 / 3, 1 / 3, 0, 1 / 3]]))  # all sums are ties
 @given(SCORES)
 def test_p_is_at_least_the_p_of_the_pair_alone(scores):
-    found = compare_with_best(scores[:, :6], resamples=100)  # all 64 patterns
+    comparison = compare_with_best(scores[:, :6], resamples=100)  # all 64 patterns
     losers = [randomisation_test(scores[:, :6] - row, resamples=100).min() for row in scores[:, :6]]
-    assert (found.p >= np.array(losers) - 1e-12).all()
+    assert (comparison.p >= np.array(losers) - 1e-12).all()
 
 
 @given(SCORES)
 def test_the_best_is_tied_with_itself(scores):
-    found = compare_with_best(scores, resamples=100)
-    assert found.p[found.best] == 1
-    assert ((found.p > 0) & (found.p <= 1)).all()
+    comparison = compare_with_best(scores, resamples=100)
+    assert comparison.p[comparison.best] == 1
+    assert ((comparison.p > 0) & (comparison.p <= 1)).all()
+    assert (comparison.tied == (comparison.p > LEVEL)).all()
 
 
 @given(SCORES, st.randoms(use_true_random=False))
@@ -115,20 +110,8 @@ def test_copies_and_the_order_of_configurations_do_not_matter(scores, random):
 
 def test_a_worse_configuration_is_not_tied():
     likeness, shift = alike(6), np.array([0, 0, 0, 0, 0, -1.0])
-    found = compare_with_best(f1_like(np.random.default_rng(1), likeness, shift=shift))
-    assert found.tied.tolist() == [True] * 5 + [False]
-
-
-@pytest.mark.parametrize("setting", [{"seed": 1}, {"resamples": 500}], ids=["seed", "resamples"])
-def test_every_setting_of_the_comparison_changes_p(setting):
-    scores = f1_like(np.random.default_rng(1), np.eye(2), 300, shift=np.array([0, 0.1]))
-    changed, default = (compare_with_best(scores, **settings) for settings in (setting, {}))
-    assert (changed.p != default.p).any()
-
-
-def test_a_configuration_is_tied_if_p_is_above_the_level():
-    found = compare_with_best(sweep())
-    assert (found.tied == (found.p > 0.05)).all()
+    comparison = compare_with_best(f1_like(np.random.default_rng(1), likeness, shift=shift))
+    assert comparison.tied.tolist() == [True] * 5 + [False]
 
 
 NULLS = {
@@ -145,12 +128,8 @@ NULLS = {
 def test_the_best_configurations_are_rarely_called_worse(likeness, shift, queries, times):
     sweeps, rng, shift = times(300), np.random.default_rng(7), np.array(shift)
     best = shift == shift.max()
-    wrong = np.mean(
-        [
-            not compare_with_best(f1_like(rng, likeness, queries, shift=shift), resamples=499).tied[best].all()
-            for _ in range(sweeps)
-        ]
-    )
+    samples = (f1_like(rng, likeness, queries, shift=shift) for _ in range(sweeps))
+    wrong = np.mean([not compare_with_best(sample, resamples=499).tied[best].all() for sample in samples])
     assert wrong <= at_most(LEVEL, sweeps)
 
 
@@ -229,12 +208,12 @@ def test_the_tied_ones_are_about_those_of_the_model_confidence_set():
 def test_the_step_down_finds_more_than_a_single_step():
     """One test of all pairs against the observed best finds less, as in earlier versions."""
     rng, shift = np.random.default_rng(4), np.array([0.0] + [-0.12] * 14)
-    found, single = [], []
+    step_down, single = [], []
     for _ in range(40):
         scores = f1_like(rng, alike(15), 300, shift=shift)
-        found.append((~compare_with_best(scores, resamples=499).tied).sum())
+        step_down.append((~compare_with_best(scores, resamples=499).tied).sum())
         single.append((_single_step(scores, 499) <= LEVEL).sum())
-    assert np.mean(found) > 1.2 * np.mean(single)
+    assert np.mean(step_down) > 1.2 * np.mean(single)
 
 
 def _single_step(scores, resamples):
@@ -244,9 +223,8 @@ def _single_step(scores, resamples):
     sums = scores @ signs
     largest = (np.abs(sums[:, None] - sums[None]) / norms[..., None]).max(axis=(0, 1))
     best = scores.mean(axis=1).argmax()
-    return np.array(
-        [(largest >= (scores[best] - row).sum() / norm).mean() for row, norm in zip(scores, norms[best], strict=True)]
-    )
+    lost = (scores[best] - scores).sum(axis=1) / norms[best]
+    return (largest >= lost[:, None]).mean(axis=1)
 
 
 # Aggregates
@@ -282,7 +260,7 @@ def test_aggregates_of_equal_configurations_are_rarely_told_apart(times):
         probabilities = 1 / (1 + np.exp(-latent))
         truth = rng.random((10, 133)) < probabilities
         weights = rng.multinomial(133, np.full(133, 1 / 133), 500).T / 133
-        values, resampled = (error(probabilities, truth, each) for each in (np.full(133, 1 / 133), weights))
+        values, resampled = (error(probabilities, truth, weight) for weight in (np.full(133, 1 / 133), weights))
         wrong.append(not compare_aggregates_with_best(-values, -resampled).tied.all())
     assert np.mean(wrong) <= at_most(0.06, sweeps)
 
@@ -293,15 +271,15 @@ def test_aggregates_of_equal_configurations_are_rarely_told_apart(times):
 @pytest.mark.parametrize("worse_by", ["the margin", "nothing"])
 def test_what_is_worse_by_the_margin_is_rarely_called_not_worse(worse_by, times):
     sweeps, rng, margin = times(300), np.random.default_rng(6), 0.08
-    found = []
+    shown = []
     for _ in range(sweeps):
         scores = np.repeat(f1_like(rng, alike(1), 133), 8, axis=0) + rng.normal(0, 0.1, (8, 133))
         scores[1:] -= margin if worse_by == "the margin" else 0
-        found.append(not_worse_than_best(scores, margin, 1.0)[1:].min() <= LEVEL)
+        shown.append(not_worse_than_best(scores, margin, 1.0)[1:].min() <= LEVEL)
     if worse_by == "nothing":
-        assert np.mean(found) > 0.5  # it can find something
+        assert np.mean(shown) > 0.5  # it can show something
     else:
-        assert np.mean(found) <= at_most(LEVEL, sweeps)
+        assert np.mean(shown) <= at_most(LEVEL, sweeps)
 
 
 def test_bounded_not_worse_equals_its_definition():
@@ -309,17 +287,15 @@ def test_bounded_not_worse_equals_its_definition():
     scores, margin = 0.2 * f1_like(np.random.default_rng(1), alike(5), 200, shift=np.array([0, 0, 0.1, 0, -2])), 0.03
     expected = np.zeros(5)
     for best in range(5):
-        pairs = {
-            each: p_above((scores[each] - scores[best])[None], margin, 1.0)[0] for each in range(5) if each != best
-        }
+        pairs = {row: p_above((scores[row] - scores[best])[None], margin, 1.0)[0] for row in range(5) if row != best}
         corrected = 0.0
-        for tests, each in zip((4, 3, 2, 1), sorted(pairs, key=pairs.get), strict=True):
-            corrected = max(corrected, min(1, tests * pairs[each]))
-            expected[each] = max(expected[each], corrected)
-    found = not_worse_than_best(scores, margin, 1.0)
-    assert ((found <= LEVEL) == (expected <= LEVEL)).all()
-    assert found[:4] == pytest.approx(expected[:4], abs=1e-9)
-    assert (found[:4].max() <= LEVEL, found[4] > LEVEL) == (True, True)
+        for tests, row in zip((4, 3, 2, 1), sorted(pairs, key=pairs.get), strict=True):
+            corrected = max(corrected, min(1, tests * pairs[row]))
+            expected[row] = max(expected[row], corrected)
+    p = not_worse_than_best(scores, margin, 1.0)
+    assert ((p <= LEVEL) == (expected <= LEVEL)).all()
+    assert p[:4] == pytest.approx(expected[:4], abs=1e-9)
+    assert p[:4].max() <= LEVEL < p[4]
 
 
 def test_few_queries_that_carry_the_loss_are_not_missed_whatever_the_number_of_configurations(times):
@@ -347,6 +323,6 @@ def test_a_loss_above_the_range_of_the_scores_is_called_worse_where_the_sample_l
     """The first gains .05 on 19 of 20 queries and loses .95 on the other: the two are equally good."""
     sweeps, rng = times(300), np.random.default_rng(3)
     sets = [np.array([np.where(rng.random(queries) < 0.05, 0.0, 1.0), np.full(queries, 0.95)]) for _ in range(sweeps)]
-    wrong = [not compare_with_best(each, resamples=199).tied.all() for each in sets]
-    lacking = [each.min() > 0.9 for each in sets]  # without the loss, all scores are .95 or 1
+    wrong = [not compare_with_best(scores, resamples=199).tied.all() for scores in sets]
+    lacking = [scores.min() > 0.9 for scores in sets]  # without the loss, all scores are .95 or 1
     assert wrong == lacking

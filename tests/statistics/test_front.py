@@ -21,8 +21,7 @@ def test_a_configuration_that_is_better_and_cheaper_on_every_query_beats():
     rng = np.random.default_rng(0)
     quality, cost = rng.random((3, 40)), rng.random((3, 40)) + 5
     quality[1], cost[1] = quality[0] + 0.1, cost[0] - 1
-    found = pareto_front(quality, cost)
-    assert found[:2].tolist() == [False, True]
+    assert pareto_front(quality, cost)[:2].tolist() == [False, True]
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.3])
@@ -53,10 +52,10 @@ def test_the_front_equals_its_definition(tolerance):
     assert expected == ([True, True, True] if not tolerance else [False, True, True])
 
 
-@pytest.mark.parametrize("cost", [np.array([1.0, 2.0]), np.array([[1.0] * 60, [2.0] * 60])], ids=["known", "measured"])
-def test_of_equal_quality_the_dearer_one_is_beaten(cost):
+def test_of_equal_quality_the_dearer_one_is_beaten():
     quality = np.tile(np.random.default_rng(2).random(60), (2, 1))
-    assert pareto_front(quality, cost).tolist() == [True, False]
+    for cost in (np.array([1.0, 2.0]), np.array([[1.0] * 60, [2.0] * 60])):
+        assert pareto_front(quality, cost).tolist() == [True, False]
 
 
 def test_copies_do_not_beat_each_other():
@@ -85,15 +84,6 @@ def test_the_quality_of_equally_cheap_configurations_alone_is_tested_at_the_leve
     sweeps, rng = times(400), np.random.default_rng(5)
     wrong = [not pareto_front(f1_like(rng, alike(6), 60), np.ones(6), resamples=499).all() for _ in range(sweeps)]
     assert 0.01 <= np.mean(wrong) <= at_most(0.05, sweeps)
-
-
-@pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize("setting", [{"seed": 1}, {"resamples": 20}, {"level": 0.9}], ids=str)
-def test_every_setting_matters(setting):
-    shift = np.array([0, 0.3, 0.4, 0.5])
-    sweeps = [f1_like(np.random.default_rng(number), alike(4), 60, shift=shift) for number in range(40)]
-    changed, default = ([pareto_front(each, np.ones(4), **more) for each in sweeps] for more in (setting, {}))
-    assert not np.array_equal(changed, default)
 
 
 @pytest.mark.parametrize("queries", [30, 100, 300])

@@ -31,6 +31,7 @@ from ragsweep.statistics.intervals import wilson
 
 LEVEL = 0.05
 SIZES = {"fives": FIVES, "tens": TENS, "unequal": UNEQUAL}
+with_groups = pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
 NAMES = ["a", "b", "a", None, "c", "b", "", "a"]
 
 
@@ -65,10 +66,9 @@ def test_a_flip_by_group_flips_all_of_its_queries():
 def test_a_flip_by_group_is_the_permutation_test_of_group_sums():
     scores, groups = in_groups(np.random.default_rng(2), alike(2), [3, 1, 4, 2, 2, 5, 1, 3])
     sums = [sum(scores[:, groups.of == group].T) for group in range(8)]
-    theirs = permutation_test(
-        np.transpose(sums), lambda one, other: one.sum() - other.sum(), permutation_type="samples", n_resamples=np.inf
-    )
-    assert compare_with_reference(scores, 1, groups=groups).p[0] == pytest.approx(theirs.pvalue)
+    settings = {"permutation_type": "samples", "n_resamples": np.inf}
+    expected = permutation_test(np.transpose(sums), lambda one, other: one.sum() - other.sum(), **settings).pvalue
+    assert compare_with_reference(scores, 1, groups=groups).p[0] == pytest.approx(expected)
 
 
 @pytest.mark.usefixtures("long_work")
@@ -79,17 +79,16 @@ def test_intervals_are_those_of_drawn_groups():
     for _ in range(20_000):
         drawn = rng.integers(0, 26, 21)  # 25 x (1.96 / 2.15)^2: t of 14.6 equal groups, which these are worth
         means.append(np.concatenate([scores[0, groups.of == group] for group in drawn]).mean())
-    found = confidence_intervals(scores[0], groups=groups)
-    assert found == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.006)
+    interval = confidence_intervals(scores[0], groups=groups)
+    assert interval == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.006)
 
 
-@pytest.mark.parametrize(("names", "expected"), [("aabbccdd", 8 / 4), ("abcdefgh", 1), ("aaaaaabc", 38 / 8)])
-def test_the_design_effect_is_at_most_that_of_groups_that_agree(names, expected):
-    groups = Groups.named(names)
-    assert groups.design_effect(np.ones(8)) == pytest.approx(expected), "equal values say nothing"
-    if groups.number == 4:
-        agree = np.array([0.1, 0.5, 0.2, 0.9])[groups.of]
-        assert groups.design_effect(agree) == pytest.approx(2 * 7 / 6), "2, but for n - 1 in both variances"
+def test_the_design_effect_is_at_most_that_of_groups_that_agree():
+    for names, expected in {"aabbccdd": 8 / 4, "abcdefgh": 1, "aaaaaabc": 38 / 8}.items():
+        assert Groups.named(names).design_effect(np.ones(8)) == pytest.approx(expected), "equal values say nothing"
+    pairs = Groups.named("aabbccdd")
+    agree = np.array([0.1, 0.5, 0.2, 0.9])[pairs.of]
+    assert pairs.design_effect(agree) == pytest.approx(2 * 7 / 6), "2, but for n - 1 in both variances"
 
 
 def test_the_design_effect_is_a_ratio_of_variances():
@@ -111,9 +110,10 @@ def test_the_exact_flips_are_all_patterns(rows):
     assert flipped_p(np.array(rows)) == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize(("first", "second"), [(0, 0), (3, 1), (12, 2), (40, 9)])
-def test_exact_flips_of_single_queries_are_mcnemars_test(first, second):
-    assert flipped_p(np.array([[1] * first + [-1] * second])) == pytest.approx(mcnemar_p([first], [second]), abs=1e-9)
+def test_exact_flips_of_single_queries_are_mcnemars_test():
+    for first, second in ((0, 0), (3, 1), (12, 2), (40, 9)):
+        flips = np.array([[1] * first + [-1] * second])
+        assert flipped_p(flips) == pytest.approx(mcnemar_p([first], [second]), abs=1e-9)
 
 
 # Copies of a query tell no more than the query, and a query alone tells what it did
@@ -131,7 +131,7 @@ def everything(scores, groups, types):
         "p": one.with_best.p,
         "wins": one.wins,
         "baseline": one.baseline.p_holm,
-        "expected": [one.selection.expected, *(each.expected for each in one.by_type.by_type), one.by_type.p],
+        "expected": [one.selection.expected, *(selection.expected for selection in one.by_type.by_type), one.by_type.p],
         "power": [one.power.detectable, one.power.differing, one.power.needed(0.5) * groups.number / n],
         "margin": not_worse_than_best(units, 0.2, widest),
         "gate": [gate.p_not_worse, gate.p_worse, gate.p_equivalent, gate.least * groups.number / n],
@@ -166,24 +166,25 @@ def test_queries_that_are_alone_give_the_same_numbers_to_the_last_bit():
 
 def test_one_group_can_show_nothing():
     scores, groups = sweep(configurations=3, queries=40), Groups.named(["all"] * 40)
-    found = standings(scores, TYPES, groups=groups, baseline=0)
-    assert found.with_best.tied.all()
-    assert (found.baseline.p == 1).all()
-    assert found.selection is found.power is None
+    decision = standings(scores, TYPES, groups=groups, baseline=0)
+    assert decision.with_best.tied.all()
+    assert (decision.baseline.p == 1).all()
+    assert decision.selection is decision.power is None
     assert effective_queries(scores, groups).tolist() == [1, 1, 1]
 
 
 def test_types_that_one_fold_holds_are_chosen_for_by_all_queries():
     scores, groups = sweep(configurations=3, queries=40), Groups(np.repeat(np.arange(8), 5))
     types = ["rare"] * 5 + ["usual"] * 35
-    found = standings(scores, types, groups=groups).by_type
-    assert found.by_type[0].per_query == pytest.approx(found.for_all.per_query[:5]), "all rare ones are one group"
+    selections = standings(scores, types, groups=groups).by_type
+    rare = selections.by_type[0].per_query
+    assert rare == pytest.approx(selections.for_all.per_query[:5]), "all rare ones are one group"
 
 
 # On simulated sweeps
 
 
-@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+@with_groups
 @pytest.mark.parametrize("configurations", [2, 8])
 def test_equal_configurations_are_rarely_told_apart(sizes, configurations, times):
     """As independent queries, two are told apart in 18 % (fives) to 33 % (tens) of sweeps."""
@@ -196,7 +197,7 @@ def test_equal_configurations_are_rarely_told_apart(sizes, configurations, times
     assert naive / sweeps > 0.12
 
 
-@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+@with_groups
 def test_intervals_of_groups_hold_the_mean(sizes, times):
     sweeps, rng, hold, mean = times(600), np.random.default_rng(7), np.zeros(3), mean_f1(0.6)
     for _ in range(sweeps):
@@ -208,22 +209,23 @@ def test_intervals_of_groups_hold_the_mean(sizes, times):
     assert hold[2] / sweeps < 0.8, "which intervals of independent queries are too narrow for"
 
 
-@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+@with_groups
 def test_wilsons_intervals_and_certificates_of_groups_keep_their_promise(sizes, times):
     sweeps, rng, hold, broken = times(600), np.random.default_rng(8), 0, 0
     truth = np.mean([(in_groups(rng, alike(1), sizes)[0] > 0).mean() for _ in range(2_000)])
     for _ in range(sweeps):
         hits, groups = in_groups(rng, alike(1), sizes)
-        found = (hits[0] > 0).astype(float)
-        queries = effective_queries(found, groups)
-        low, high = wilson(found.mean() * queries, queries)
+        succeeded = (hits[0] > 0).astype(float)
+        queries = effective_queries(succeeded, groups)
+        low, high = wilson(succeeded.mean() * queries, queries)
         hold += low <= truth <= high
-        broken += certify([int(found.mean() * int(queries) + 1e-6)], int(queries), truth).cutoff is not None
+        certificate = certify([int(succeeded.mean() * int(queries) + 1e-6)], int(queries), truth)
+        broken += certificate.cutoff is not None
     assert hold / sweeps >= 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / sweeps) - 0.01
     assert broken / sweeps <= at_most(LEVEL, sweeps)
 
 
-@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+@with_groups
 def test_a_margin_that_is_the_true_loss_is_rarely_kept(sizes, times):
     """As independent queries, a claim that is false is made of 11 to 17 % of sets."""
     sweeps, rng, shift = times(300), np.random.default_rng(9), np.array([0, -1.5])
@@ -240,26 +242,26 @@ def test_a_margin_that_is_the_true_loss_is_rarely_kept(sizes, times):
 
 def test_groups_that_do_not_matter_cost_no_power(times):
     """At a design effect of 1: 30 draws know their variance less well than 300; nothing else is lost (85 of 90 %)."""
-    sweeps, rng, found = times(600), np.random.default_rng(10), np.zeros(2)
+    sweeps, rng, shown = times(600), np.random.default_rng(10), np.zeros(2)
     for _ in range(sweeps):
         scores, groups = in_groups(rng, alike(2), TENS, correlation=0, shift=np.array([0, -0.16]))
         difference = scores[:1] - scores[1:]
         tested = difference, groups.totals(difference)
-        found += [randomisation_test(each, resamples=499)[0] <= LEVEL for each in tested]
-    assert 0.7 < found[0] / sweeps < 0.95
-    assert found[1] >= 0.9 * found[0]
+        shown += [randomisation_test(values, resamples=499)[0] <= LEVEL for values in tested]
+    assert 0.7 < shown[0] / sweeps < 0.95
+    assert shown[1] >= 0.9 * shown[0]
 
 
-@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+@with_groups
 def test_the_detectable_difference_is_found_as_often_as_said(sizes, times):
-    sweeps, rng, said, found = times(300), np.random.default_rng(11), [], 0
+    sweeps, rng, detectable, shown = times(300), np.random.default_rng(11), [], 0
     for _ in range(20):
         scores, groups = in_groups(rng, alike(2), sizes)
-        said.append(standings(scores, [None] * groups.queries, groups=groups, resamples=200).power.detectable)
+        detectable.append(standings(scores, [None] * groups.queries, groups=groups, resamples=200).power.detectable)
     for _ in range(sweeps):
         scores, groups = in_groups(rng, alike(2), sizes)
-        difference, span = groups.totals(scores[:1] - scores[1:] + np.median(said)), np.ptp(groups.totals(scores))
+        difference, span = groups.totals(scores[:1] - scores[1:] + np.median(detectable)), np.ptp(groups.totals(scores))
         p = max(randomisation_test(difference, resamples=499)[0], p_above(difference, 0.0, span)[0])
-        found += p <= LEVEL
+        shown += p <= LEVEL
     most = 0.9 if groups.effective > 0.9 * groups.number else 1.0  # of unequal groups, a safe number is said
-    assert 0.65 <= found / sweeps <= most, "80 % by an approximation"
+    assert 0.65 <= shown / sweeps <= most, "80 % by an approximation"

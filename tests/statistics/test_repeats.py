@@ -43,10 +43,10 @@ def test_the_parts_are_those_of_the_mean_squares(values):
     of_repeat = sum(questions * (values[r].mean() - mean) ** 2 for r in range(repeats)) / (repeats - 1)
     total = sum((values[r, q] - mean) ** 2 for r in range(repeats) for q in range(questions))
     left = (total - of_question * (questions - 1) - of_repeat * (repeats - 1)) / ((questions - 1) * (repeats - 1))
-    found = components(values)
-    assert found.residual == pytest.approx(left, abs=1e-12)
-    assert found.question == pytest.approx(max(0, (of_question - left) / repeats), abs=1e-12)
-    assert found.repeat == pytest.approx(max(0, (of_repeat - left) / questions), abs=1e-12)
+    parts = components(values)
+    assert parts.residual == pytest.approx(left, abs=1e-12)
+    assert parts.question == pytest.approx(max(0, (of_question - left) / repeats), abs=1e-12)
+    assert parts.repeat == pytest.approx(max(0, (of_repeat - left) / questions), abs=1e-12)
 
 
 @given(VALUES)
@@ -57,10 +57,10 @@ def test_groups_are_the_questions_of_the_parts(values):
 
 
 def test_as_many_questions_that_are_asked_once_have_a_mean_with_the_same_variance():
-    found = Components(question=0.05, repeat=0.0, residual=0.2, questions=64, repeats=5)
-    assert found.of_mean == pytest.approx((0.05 + 0.2 / 5) / 64)
-    assert (found.question + found.residual) / found.asked_once == pytest.approx(found.of_mean)
-    assert round(found.asked_once) == 178
+    parts = Components(question=0.05, repeat=0.0, residual=0.2, questions=64, repeats=5)
+    assert parts.of_mean == pytest.approx((0.05 + 0.2 / 5) / 64)
+    assert (parts.question + parts.residual) / parts.asked_once == pytest.approx(parts.of_mean)
+    assert round(parts.asked_once) == 178
     assert Components(0.05, 0.1, 0.2, 64, 5).asked_once is None  # one repeat never has so small an error
 
 
@@ -73,8 +73,8 @@ def test_as_many_questions_that_are_asked_once_have_a_mean_with_the_same_varianc
 )
 def test_the_parts_are_within_a_tenth_of_the_truth_on_average(questions, repeats, parts):
     sets = simulated(np.random.default_rng(0), questions, repeats, parts, 2_000)
-    found = np.array([(each.question, each.repeat, each.residual) for each in map(components, sets)])
-    assert found.mean(axis=0) == pytest.approx(np.array(parts), rel=0.1)
+    estimates = np.array([(one.question, one.repeat, one.residual) for one in map(components, sets)])
+    assert estimates.mean(axis=0) == pytest.approx(np.array(parts), rel=0.1)
 
 
 @pytest.mark.usefixtures("long_work")
@@ -92,8 +92,8 @@ def test_intervals_cover_the_mean_of_other_questions_and_repeats(questions, repe
 @pytest.mark.parametrize(("questions", "repeats", "spread"), [(64, 5, 2), (200, 3, 5), (64, 10, 1)])
 def test_wilsons_intervals_cover_a_share(questions, repeats, spread):
     sets = right_or_wrong(np.random.default_rng(2), questions, repeats, spread)
-    found = np.array([interval(each, share=True) for each in sets])
-    assert 0.93 <= np.mean((found[:, 0] <= 0.6) & (found[:, 1] >= 0.6)) <= 0.975
+    low, high = np.transpose([interval(values, share=True) for values in sets])
+    assert 0.93 <= np.mean((low <= 0.6) & (high >= 0.6)) <= 0.975
 
 
 @pytest.mark.usefixtures("long_work")

@@ -42,8 +42,8 @@ def decision():
 
 def test_a_test_compares_configurations_at_one_cutoff_only(decision):
     for cutoff, choice in decision.choices.items():
-        runs = [each for each in decision.sweep.outcomes if each.cutoff == cutoff]
-        alone = compare_with_best(np.array([each.per_query["f1"] for each in runs]), resamples=1000)
+        scores = [outcome.per_query["f1"] for outcome in decision.sweep.outcomes if outcome.cutoff == cutoff]
+        alone = compare_with_best(np.array(scores), resamples=1000)
         assert choice.allowed.standings.with_best.p.tolist() == alone.p.tolist()
         assert choice.allowed.best == alone.best
 
@@ -52,11 +52,7 @@ def test_more_cutoffs_change_nothing_at_one_of_them(decision):
     """The smallest k has the highest F1 by construction, but it is no competitor."""
     alone = decide(decision.sweep.at(10)).choices[10].allowed.standings
     assert alone.with_best.p.tolist() == decision.choices[10].allowed.standings.with_best.p.tolist()
-    assert [choice.named.name for choice in decision.choices.values()] == [
-        "alpha=0.5 k=3",
-        "alpha=0.5 k=5",
-        "alpha=0.5 k=10",
-    ]
+    assert [choice.named.name for choice in decision.choices.values()] == [f"alpha=0.5 k={k}" for k in (3, 5, 10)]
 
 
 def test_the_headline_is_about_the_middle_cutoff_or_the_one_asked_for(decision):
@@ -75,12 +71,12 @@ def test_the_headline_is_about_a_cutoff_that_meets_the_requirements(decision):
     assert veto_of(decide(replace(few.sweep, settings=replace(settings, at=10)))) == "requirements"
 
 
-def test_what_does_not_meet_a_requirement_is_not_tested(decision):
+def test_what_does_not_meet_a_requirement_is_not_tested():
     runs = [run(0.5, 5, noisy(1, 0.6)), run(1, 5, noisy(2, 0.3)), run(0.7, 5, noisy(3, 0.9), latency=90.0)]
-    found = decided(*runs, settings=replace(SETTINGS, require={"latency/mean_ms": 50}))
-    assert found.named.name == "alpha=0.5 k=5"
-    assert [outcome.name for outcome in found.headline.allowed.outcomes] == ["alpha=0.5 k=5", "alpha=1 k=5"]
-    left_out = summary_of(found).set_index("name").loc["alpha=0.7 k=5"]
+    decision = decided(*runs, settings=replace(SETTINGS, require={"latency/mean_ms": 50}))
+    assert decision.named.name == "alpha=0.5 k=5"
+    assert [outcome.name for outcome in decision.headline.allowed.outcomes] == ["alpha=0.5 k=5", "alpha=1 k=5"]
+    left_out = summary_of(decision).set_index("name").loc["alpha=0.7 k=5"]
     assert np.isnan(left_out["p_vs_best"])
     assert not left_out["tied_with_best"]
 
@@ -88,8 +84,8 @@ def test_what_does_not_meet_a_requirement_is_not_tested(decision):
 def test_a_required_number_that_was_not_measured_is_not_met():
     old = run(0.5, 5, noisy(1, 0.6))
     old = replace(old, facts=replace(old.facts, measures={}))
-    found = decided(run(1, 5, noisy(2, 0.5)), old, settings=replace(SETTINGS, require={"latency/mean_ms": 50}))
-    assert found.headline.excluded == {"alpha=0.5 k=5": "latency/mean_ms was not measured"}
+    decision = decided(run(1, 5, noisy(2, 0.5)), old, settings=replace(SETTINGS, require={"latency/mean_ms": 50}))
+    assert decision.headline.excluded == {"alpha=0.5 k=5": "latency/mean_ms was not measured"}
 
 
 def test_configurations_that_measure_the_same_count_once():
@@ -105,28 +101,27 @@ def test_a_front_of_a_cost_that_grows_with_the_cutoff_compares_all_cutoffs(decis
     quality = tokens.sweep.scores("recall")
     beaten = shown_to_beat(quality, tokens.sweep.scores("context/tokens"), tolerance=0.02, resamples=1000)
     assert tokens.on_front.tolist() == (~beaten.any(axis=1)).tolist()
-    assert "alpha=0.5 k=3" in [each.name for each in tokens.members]
+    assert "alpha=0.5 k=3" in [member.name for member in tokens.members]
 
 
 def test_what_is_tied_with_the_best_elsewhere_is_named_at_every_cutoff():
     """Alpha 0.5 is ahead at k 5 and tied at k 3 and 10, where others measured better by chance."""
     ahead = {3: (0.50, 0.505), 5: (0.6, 0.4), 10: (0.50, 0.505)}
-    made = [run(alpha, k, noisy(9 + k + place, mean)) for k, means in ahead.items() for place, (alpha, mean) in
-            enumerate(zip((0.5, 1), means, strict=True))]  # fmt: skip
-    found = decided(*made)
-    assert found.choices[3].best.swept["retriever.alpha"] == 1
-    assert {choice.named.swept["retriever.alpha"] for choice in found.choices.values()} == {0.5}
+    decision = decided(
+        *(run(0.5, k, noisy(9 + k, mean)) for k, (mean, _) in ahead.items()),
+        *(run(1, k, noisy(10 + k, mean)) for k, (_, mean) in ahead.items()),
+    )
+    assert decision.choices[3].best.swept["retriever.alpha"] == 1
+    assert {choice.named.swept["retriever.alpha"] for choice in decision.choices.values()} == {0.5}
 
 
 def test_a_lower_value_can_be_the_better_one():
     wrong = {"f1": {"name": "f1", "title": "Error", "higher_is_better": False, "low": 0, "high": 1}}
-    runs = [
-        run(alpha, 5, noisy(seed, mean, 200), facts={"metrics": wrong})
-        for alpha, seed, mean in ((0, 1, 0.2), (1, 2, 0.5))
-    ]
-    found = decided(*runs, settings=replace(SETTINGS, gains=[], margin=0.4, prefer="latency/mean_ms"))
-    assert found.named.name == "alpha=0 k=5"
-    assert [each.name for each in found.headline.not_worse] == ["alpha=0 k=5", "alpha=1 k=5"]
+    means = ((0, 1, 0.2), (1, 2, 0.5))
+    runs = [run(alpha, 5, noisy(seed, mean, 200), facts={"metrics": wrong}) for alpha, seed, mean in means]
+    decision = decided(*runs, settings=replace(SETTINGS, gains=[], margin=0.4, prefer="latency/mean_ms"))
+    assert decision.named.name == "alpha=0 k=5"
+    assert [outcome.name for outcome in decision.headline.not_worse] == ["alpha=0 k=5", "alpha=1 k=5"]
 
 
 def test_the_record_is_plain_json_and_says_what_the_sentences_say(decision):
@@ -141,19 +136,19 @@ def test_the_record_is_plain_json_and_says_what_the_sentences_say(decision):
 
 
 def test_a_sweep_without_a_cutoff_has_one_choice():
-    runs = [replace(each, facts=replace(each.facts, cutoff="")) for each in (alpha_k(0, 3, 0.4), alpha_k(1, 5, 0.5))]
-    found = decide(Sweep(runs, {}, SETTINGS))
-    assert list(found.choices) == [None]
-    assert found.sweep.cutoff == ""
+    runs = [replace(one, facts=replace(one.facts, cutoff="")) for one in (alpha_k(0, 3, 0.4), alpha_k(1, 5, 0.5))]
+    decision = decide(Sweep(runs, {}, SETTINGS))
+    assert list(decision.choices) == [None]
+    assert decision.sweep.cutoff == ""
 
 
 def test_pairs_are_tested_only_if_the_metric_is_a_share():
     right = (np.random.default_rng(0).random((3, 60)) < np.array([[0.5], [0.8], [0.2]])).astype(float)
     runs = [run(alpha, 5, values) for alpha, values in zip((0, 0.5, 1), right, strict=True)]
     assert decided(*runs).pairs is None
-    shares = [replace(each, facts=replace(each.facts, metrics={"f1": SHARE})) for each in runs]
+    shares = [replace(one, facts=replace(one.facts, metrics={"f1": SHARE})) for one in runs]
     pairs = decided(*shares).pairs
-    names = [each.name for each in runs]
+    names = [outcome.name for outcome in runs]
     assert pairs["first"].tolist() == [names[1], names[1], names[0]]  # the best ones first
     for pair in pairs.itertuples():
         first, second = (right[names.index(name)] for name in (pair.first, pair.second))
@@ -169,69 +164,70 @@ def test_a_front_uses_the_bounds_of_its_metric_for_a_margin():
     assert front.on_front.tolist() == [True, True]
 
 
-@pytest.mark.parametrize(
-    ("slow", "fast", "is_shown"),
-    [
-        ([16.0] * 8, [7.0] * 8, False),  # eight answers at a time took 128 and 56 ms: one time each, which varies
-        ([15.0, 17.0] * 4, [6.0, 8.0] * 4, True),
-        ([15.0, 9.0] * 4, [8.0, 12.0] * 4, False),
-        ([15.0, 17.0] * 4, [7.0] * 8, False),
-        ([15.0, 17.0] * 4, [6.0, 8.0] * 3, False),  # of other queries
-        ([], [], False),
-    ],
-)
-def test_a_time_is_shown_to_be_lower_by_the_times_of_single_queries_alone(slow, fast, is_shown):
-    runs, settings = [], replace(SETTINGS, gains=[], costs=["latency/mean_ms"])
-    for alpha, sample in enumerate((slow, fast)):
-        value = float(np.mean(sample or [16.0 - 9 * alpha]))
-        about = {"value": value, "sample": tuple(sample), "machines": ("this",)}
-        runs.append(with_measure(run(alpha, 5, np.full(8, 0.5)), "latency/mean_ms", **about))
-    [front] = decided(*runs, settings=settings).fronts
-    assert front.on_front.tolist() == [not is_shown, True]
+COST_ALONE = replace(SETTINGS, gains=[], costs=["latency/mean_ms"])
+SAMPLES = [  # the times of a slower and a faster one, and whether these show it
+    ([16.0] * 8, [7.0] * 8, False),  # eight answers at a time took 128 and 56 ms: one time each, which varies
+    ([15.0, 17.0] * 4, [6.0, 8.0] * 4, True),
+    ([15.0, 9.0] * 4, [8.0, 12.0] * 4, False),
+    ([15.0, 17.0] * 4, [7.0] * 8, False),
+    ([15.0, 17.0] * 4, [6.0, 8.0] * 3, False),  # of other queries
+    ([], [], False),
+]
+TIMES = [  # in ms, how much load slowed them, and whether another measurement may give the same
+    ((1.39, 9.95), (1.1, 7.2), True),  # one BM25 twice, the second time under load
+    ((9.95, 1.39), (7.2, 1.1), True),
+    ((1.39, 9.95), (7.2, 1.1), False),  # load on what is cheaper explains nothing
+    ((1.39, 14.0), (1.3, 2.5), False),
+    ((10.0, 14.0), (1.0, 1.0), True),  # processors are not always as fast
+    ((10.0, 16.0), (None, None), True),
+    ((10.0, 21.0), (None, None), False),
+]
 
 
-@pytest.mark.parametrize(
-    ("times", "slowed_by", "same"),
-    [
-        ((1.39, 9.95), (1.1, 7.2), True),  # one BM25 twice, the second time under load
-        ((9.95, 1.39), (7.2, 1.1), True),
-        ((1.39, 9.95), (7.2, 1.1), False),  # load on what is cheaper explains nothing
-        ((1.39, 14.0), (1.3, 2.5), False),
-        ((10.0, 14.0), (1.0, 1.0), True),  # processors are not always as fast
-        ((10.0, 16.0), (None, None), True),
-        ((10.0, 21.0), (None, None), False),
-    ],
-)
-def test_times_differ_only_beyond_what_another_measurement_may_give(times, slowed_by, same):
-    cost, made = "latency/mean_ms", []
-    for alpha, (ms, within) in enumerate(zip(times, slowed_by, strict=True)):
-        about = {"value": ms, "sample": tuple(ms * np.linspace(0.9, 1.1, 16)), "slowed_by": within}
-        made.append(with_measure(run(alpha, 5, np.full(8, 0.5)), cost, **about))
-    [front] = decided(*made, settings=replace(SETTINGS, gains=[], costs=[cost])).fronts
-    assert about_the_same(front.sweep, cost, *made, share=0.02) == same
-    assert front.on_front.all() == same
+def timed(alpha, ms, **about):
+    """A run that took so long; its scores are those of every other one."""
+    return with_measure(run(alpha, 5, np.full(8, 0.5)), "latency/mean_ms", value=ms, **about)
 
 
-@pytest.mark.parametrize(("tokens", "same"), [(500, True), (490, True), (489, False)])
-def test_of_costs_that_are_no_times_a_share_counts_as_nothing(tokens, same):
-    runs = [with_measure(run(alpha, 5, np.full(8, 0.5)), TOKENS, value=v) for alpha, v in ((0, 500.0), (1, tokens))]
-    assert about_the_same(Sweep(runs, {}, SETTINGS), TOKENS, *runs, share=0.02) == same
+def test_a_time_is_shown_to_be_lower_by_the_times_of_single_queries_alone():
+    for slow, fast, is_shown in SAMPLES:
+        means = [float(np.mean(sample or [16.0 - 9 * alpha])) for alpha, sample in enumerate((slow, fast))]
+        samples = zip((0, 1), means, (slow, fast), strict=True)
+        runs = [timed(alpha, ms, sample=tuple(sample), machines=("this",)) for alpha, ms, sample in samples]
+        [front] = decided(*runs, settings=COST_ALONE).fronts
+        assert front.on_front.tolist() == [not is_shown, True], (slow, fast)
+
+
+def test_times_differ_only_beyond_what_another_measurement_may_give():
+    for times, slowed_by, is_same in TIMES:
+        measured = zip((0, 1), times, slowed_by, strict=True)
+        spread = np.linspace(0.9, 1.1, 16)
+        runs = [timed(alpha, ms, sample=tuple(ms * spread), slowed_by=load) for alpha, ms, load in measured]
+        [front] = decided(*runs, settings=COST_ALONE).fronts
+        assert about_the_same(front.sweep, "latency/mean_ms", *runs, share=0.02) == is_same, times
+        assert front.on_front.all() == is_same
+
+
+def test_of_costs_that_are_no_times_a_share_counts_as_nothing():
+    for tokens, is_same in ((500, True), (490, True), (489, False)):
+        runs = [
+            with_measure(run(at, 5, np.full(8, 0.5)), TOKENS, value=value) for at, value in ((0, 500.0), (1, tokens))
+        ]
+        assert about_the_same(Sweep(runs, {}, SETTINGS), TOKENS, *runs, share=0.02) == is_same
 
 
 def test_a_better_one_that_takes_about_the_same_time_beats():
-    settings = replace(SETTINGS, gains=[], costs=["latency/mean_ms"])
     better, worse = run(0, 5, np.full(40, 0.8), latency=12.0), run(1, 5, np.full(40, 0.5), latency=10.0)
-    [front] = decided(better, worse, settings=settings).fronts
+    [front] = decided(better, worse, settings=COST_ALONE).fronts
     assert front.on_front.tolist() == [True, False]
 
 
 def test_what_is_said_to_beat_a_configuration_is_shown_to():
     sweep = over_alpha(np.array([[0.5] * 8, [0.5] * 8, [0.5] * 7 + [1.0]]), (0, 0.5, 1))
-    costs = zip(sweep.outcomes, (500.0, 300.0, 480.0), strict=True)
-    runs = [with_measure(each, TOKENS, value=cost) for each, cost in costs]
+    costs = [500.0, 300.0, 480.0]
+    runs = [with_measure(one, TOKENS, value=cost) for one, cost in zip(sweep.outcomes, costs, strict=True)]
     sweep = replace(sweep, outcomes=runs)
-    quality, cost = sweep.scores("f1"), np.array([500.0, 300.0, 480.0])
-    front = CostFront(sweep, "f1", "context/tokens", shown_to_beat(quality, cost))
+    front = CostFront(sweep, "f1", "context/tokens", shown_to_beat(sweep.scores("f1"), np.array(costs)))
     assert front.beats(runs[0]) is runs[1]  # the last is ahead on a single query, which shows nothing
     assert front.beats(runs[1]) is None
 
@@ -252,16 +248,16 @@ def test_a_decision_says_where_whole_repeats_differ():
     questions = rng.normal(0, 1, (1, 50))
     steady = [0.4 * place + questions + rng.normal(0, 0.3, (4, 50)) for place in range(2)]
     moody = [values + np.array([[-0.9], [-0.3], [0.3], [0.9]]) for values in steady]
-    told, shifted = (decided(*map(repeated, "ab", values)) for values in (steady, moody))
-    for one, other in zip(told.sweep.outcomes, shifted.sweep.outcomes, strict=True):
+    level, shifted = (decided(*map(repeated, "ab", values)) for values in (steady, moody))
+    for one, other in zip(level.sweep.outcomes, shifted.sweep.outcomes, strict=True):
         assert other.interval("f1") == pytest.approx(one.interval("f1"))
     assert shifted.headline.tied == [shifted.named]
-    shifts = [claims(each)["repeats"]["shift"] for each in (told, shifted)]
+    shifts = [claims(decision)["repeats"]["shift"] for decision in (level, shifted)]
     assert [bool(shift) for shift in shifts] == [False, True]
-    assert [len(fact["means"]) for fact in as_record(told, "")["repeats"].values()] == [4, 4]
+    assert [len(fact["means"]) for fact in as_record(level, "")["repeats"].values()] == [4, 4]
 
 
 def test_answers_that_vary_and_were_asked_once_are_named():
-    some = repeated("a", np.random.default_rng(0).normal(0, 1, (4, 50)))
-    assert claims(decided(some, repeated("once", np.ones((1, 50)))))["asked_once"]["names"] == ["once"]
-    assert "asked_once" not in claims(decided(some))
+    often = repeated("a", np.random.default_rng(0).normal(0, 1, (4, 50)))
+    assert claims(decided(often, repeated("once", np.ones((1, 50)))))["asked_once"]["names"] == ["once"]
+    assert "asked_once" not in claims(decided(often))

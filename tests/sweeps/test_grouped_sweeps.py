@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from outcomes import FACTS, SETTINGS, of_scores
+from outcomes import FACTS, SETTINGS, claims, of_scores
 from simulated import alike, f1_like
 
 from ragsweep.replay.gating import Gate, Verdict
-from ragsweep.report.claims import claims_of
 from ragsweep.report.record import as_record
 from ragsweep.statistics import against_baseline
 from ragsweep.sweeps import DecisionSettings, Sweep, decide
@@ -17,21 +16,23 @@ COPIES = 4
 def sweep(scores, groups=None, facts=(), **changed):
     """A sweep over alpha with these scores, shape [configurations, queries]."""
     runs = [
-        of_scores(f"alpha={row}", each, {"alpha": row}, facts=facts, groups=groups, alpha=str(row), latency=20.0 + row)
-        for row, each in enumerate(scores)
+        of_scores(
+            f"alpha={row}", values, {"alpha": row}, facts=facts, groups=groups, alpha=str(row), latency=20.0 + row
+        )
+        for row, values in enumerate(scores)
     ]
     return Sweep(runs, {}, DecisionSettings(**{**vars(SETTINGS), **changed}))
 
 
 def numbers(decision):
     """What is decided, without what names queries."""
-    found, choice = as_record(decision, ""), decision.headline
-    kept = ("not_shipped", "fronts")
+    record, choice = as_record(decision, ""), decision.headline
     level = choice.allowed.standings
     return {
-        **{name: found[name] for name in kept},
-        "choice": [choice.named.name, [each.name for each in choice.tied], choice.worse],
-        "margin": choice.not_worse and [each.name for each in choice.not_worse],
+        "not_shipped": record["not_shipped"],
+        "fronts": [[member["name"] for member in front["members"]] for front in record["fronts"]],
+        "choice": [choice.named.name, [outcome.name for outcome in choice.tied], choice.worse],
+        "margin": choice.not_worse and [outcome.name for outcome in choice.not_worse],
         "p": level.with_best.p.tolist(),
         "expected": choice.expected,
         "power": round(level.power.detectable, 9),
@@ -51,8 +52,6 @@ def test_copies_in_groups_decide_as_the_queries_that_they_copy(scores, margin):
     single, grouped, naive = (
         numbers(decide(sweep(*given, margin=margin))) for given in ((scores,), (copied, groups), (copied,))
     )
-    for found in (single, grouped, naive):  # intervals and run ids of the members of fronts
-        found["fronts"] = [[member["name"] for member in each["members"]] for each in found["fronts"]]
     for name, value in single.items():
         assert grouped[name] == (pytest.approx(value) if isinstance(value, float) or name == "p" else value), name
     assert naive["power"] < single["power"], "which copies would do without groups"
@@ -68,11 +67,11 @@ def test_queries_that_are_alone_in_their_groups_give_the_same_record(scores):
 def test_what_is_said_counts_the_groups(scores):
     groups = [f"page {row // 2}" for row in range(60)]
     decision = decide(sweep(scores, groups))
-    said = {claim.name: claim.numbers for claim in claims_of(decision)}
-    assert (said["few"]["groups"], said["few"]["few"], said["power"]["grouped"]) == (30, False, True)
+    by_name = claims(decision)
+    assert (by_name["few"]["groups"], by_name["few"]["few"], by_name["power"]["grouped"]) == (30, False, True)
     assert as_record(decision, "")["dataset"]["groups"] == 30
-    few = {claim.name: claim.numbers for claim in claims_of(decide(sweep(scores, [f"{r // 10}" for r in range(60)])))}
-    assert (few["few"]["groups"], few["few"]["few"]) == (6, True)
+    few = claims(decide(sweep(scores, [f"{row // 10}" for row in range(60)])))["few"]
+    assert (few["groups"], few["few"]) == (6, True)
 
 
 def test_a_gate_counts_groups(scores):
@@ -83,11 +82,11 @@ def test_a_gate_counts_groups(scores):
     def gate(**given):
         return Gate("f1", 0.1, runs, against_baseline(one - other, 0.1, 1, **given))
 
-    found = gate(groups=runs.groups)
-    assert any("60 queries in 15 groups" in line for line in found.sentences())
-    assert found.found.least == 29 * 4, "29 groups of 4, where 29 queries would be enough"
-    assert found.verdict is Verdict.UNCERTAIN
-    assert found.found.p_not_worse > gate().found.p_not_worse
+    grouped = gate(groups=runs.groups)
+    assert any("60 queries in 15 groups" in line for line in grouped.sentences())
+    assert grouped.found.least == 29 * 4, "29 groups of 4, where 29 queries would be enough"
+    assert grouped.verdict is Verdict.UNCERTAIN
+    assert grouped.found.p_not_worse > gate().found.p_not_worse
 
 
 def shares(groups, **more):

@@ -57,34 +57,28 @@ def test_the_statistics_equal_pandas():
 
 def test_the_summary_says_which_are_tied_with_the_best():
     table = summary_of(decide(grid())).set_index("name")
-    assert table["tied_with_best"].to_dict() == {
-        name: name in ("alpha=1 k=3", "alpha=1 k=5") for name in table.index
-    }  # constant differences are significant
-    assert table.loc[["alpha=1 k=3", "alpha=1 k=5"], "win_frequency"].tolist() == [1, 1]
+    best = ["alpha=1 k=3", "alpha=1 k=5"]
+    assert [*table.index[table["tied_with_best"]]] == best  # constant differences are significant
+    assert table.loc[best, "win_frequency"].tolist() == [1, 1]
     assert table.loc["alpha=0 k=5", "f1_minus_best"] == pytest.approx(-0.1)  # the best at the same k
 
 
-@pytest.mark.parametrize(
-    "name", ["f1", "f1_low", "f1_50%", "f1_minus_best", "name", "method", "query", "relevant", "win_frequency"]
-)
+@pytest.mark.parametrize("name", ["f1", "f1_50%", "f1_minus_best", "name", "query", "win_frequency"])
 def test_a_swept_setting_that_has_the_name_of_a_column_is_beside_it(name):
     plain = [outcome(f"run {value}", value, {"b": value}) for value in (0.3, 0.5)]
     swept = [outcome(f"run {value}", value, {name: value, f"params.{name}": 1}) for value in (0.3, 0.5)]
-    expected, found = (decide(Sweep(with_own_columns(runs), {}, SETTINGS)) for runs in (plain, swept))
+    decisions = [decide(Sweep(with_own_columns(runs), {}, SETTINGS)) for runs in (plain, swept)]
     own = f"params.params.{name}"
-    tables = [(summary_of(each), each.sweep.per_query) for each in (expected, found)]
-    for one, other in zip(*tables, strict=True):
-        assert other[own].tolist() == one["b"].tolist()
-        assert set(other[f"params.{name}"]) == {1}
-        pd.testing.assert_frame_equal(other.drop(columns=[own, f"params.{name}"]), one.drop(columns="b"))
+    tables = [(summary_of(decision), decision.sweep.per_query) for decision in decisions]
+    for expected, table in zip(*tables, strict=True):
+        assert table[own].tolist() == expected["b"].tolist()
+        assert set(table[f"params.{name}"]) == {1}
+        pd.testing.assert_frame_equal(table.drop(columns=[own, f"params.{name}"]), expected.drop(columns="b"))
 
 
 def test_methods_are_ordered_from_sparse_to_dense():
-    assert list(decide(grid()).methods["method"]) == [
-        "pure sparse, alpha 0",
-        "hybrid, alpha 0.5",
-        "pure dense, alpha 1",
-    ]
+    methods = ["pure sparse, alpha 0", "hybrid, alpha 0.5", "pure dense, alpha 1"]
+    assert list(decide(grid()).methods["method"]) == methods
 
 
 def test_the_baseline_is_sparse_retrieval_at_the_k_of_the_best():
@@ -100,27 +94,23 @@ def test_a_grid_of_alpha_and_k_has_every_chart():
 NAMED = {"Sparse": "0", "Balanced": "0.5", "Dense": "1"}
 
 
-@pytest.mark.parametrize(
-    ("swept", "used", "axes"),
-    [
-        ([{"configuration": name} for name in NAMED], [*NAMED.values()], {"retriever.alpha": [0, 0.5, 1]}),
-        (
-            [{"configuration": name, "k": k} for name in ("Sparse", "Dense") for k in (3, 5)],
-            ["0", "0", "1", "1"],
-            {"retriever.alpha": [0, 1], "k": [3, 5]},
-        ),
-        ([{"chunker.size": size} for size in (800, 300, 500)], ["0.5"] * 3, {"chunker.size": [300, 500, 800]}),
-        (
-            [{"retriever.candidates": c} for c in (100, None, 20)],
-            ["1"] * 3,
-            {"retriever.candidates": [100, "null", 20]},
-        ),
-    ],
-    ids=["names of alpha", "beside another", "any setting", "words and numbers"],
-)
-def test_an_axis_is_what_differs(swept, used, axes):
-    runs = [outcome(f"{values}", 0.3, values, **{"retriever.alpha": a}) for values, a in zip(swept, used, strict=True)]
-    assert Sweep(runs, {}).axes == axes
+AXES = [  # what was swept, the values of alpha, and the axes
+    ([{"configuration": name} for name in NAMED], [*NAMED.values()], {"retriever.alpha": [0, 0.5, 1]}),
+    (
+        [{"configuration": name, "k": k} for name in ("Sparse", "Dense") for k in (3, 5)],
+        ["0", "0", "1", "1"],
+        {"retriever.alpha": [0, 1], "k": [3, 5]},
+    ),
+    ([{"chunker.size": size} for size in (800, 300, 500)], ["0.5"] * 3, {"chunker.size": [300, 500, 800]}),
+    ([{"retriever.candidates": c} for c in (100, None, 20)], ["1"] * 3, {"retriever.candidates": [100, "null", 20]}),
+]
+
+
+def test_an_axis_is_what_differs():
+    for swept, alphas, axes in AXES:
+        points = zip(swept, alphas, strict=True)
+        runs = [outcome(f"{values}", 0.3, values, **{"retriever.alpha": alpha}) for values, alpha in points]
+        assert Sweep(runs, {}).axes == axes
 
 
 def over(**settings):
@@ -128,64 +118,42 @@ def over(**settings):
     points = [dict(zip(settings, values, strict=True)) for values in product(*settings.values())]
     names = {"k": "k", "size": "chunker.size", "encoder": "encoder.model", "retriever": "retriever"}
     return [
-        outcome(f"{point}", rank / 20, {names[name]: each for name, each in point.items()}, k=str(point.get("k", 5)))
+        outcome(f"{point}", rank / 20, {names[name]: value for name, value in point.items()}, k=str(point.get("k", 5)))
         for rank, point in enumerate(points, 1)
     ]
 
 
-def drawn_of(case):
-    alphas = [alpha_k(alpha, 5, 0.4) for alpha in (0, 0.5, 1)]
-    single = [replace(run, per_query=run.per_query.head(1)) for run in (alpha_k(0, 3, 0.2), alpha_k(1, 3, 0.4))]
-    theirs = [
-        outcome(f"alpha={each}", 0.3, {"retriever.alpha": each}, retriever="Theirs", **{"retriever.alpha": each})
-        for each in ("auto", "none")
+@pytest.mark.usefixtures("long_work")
+def test_a_sweep_has_no_chart_of_what_was_not_swept():
+    cases = [
+        ("3_topk_analysis.png by_cutoff.svg", [alpha_k(0.7, k, 0.3) for k in (3, 5, 7)]),
+        (f"{BOTH} one_setting.svg", [outcome(f"{size}", 0.3, {"chunker.size": size}) for size in (800, 300, 500)]),
+        ("by_cutoff.svg", [alpha_k(0.7, 5, 0.3)]),
     ]
-    runs = {
-        "only k": [alpha_k(0.7, k, 0.3) for k in (3, 5, 7)],
-        "sizes": [outcome(f"{size}", 0.3, {"chunker.size": size}) for size in (800, 300, 500)],
-        "one run": [alpha_k(0.7, 5, 0.3)],
-        "one query": single,
-        "sparse is best": [alpha_k(0, 3, 0.5), alpha_k(1, 3, 0.4)],
-        "three settings": over(size=(300, 500), encoder=("mini", "e5"), k=(3, 5)),
-        "alpha of some": [
-            *over(retriever=("sparse",), k=(3, 5)),
-            *(alpha_k(a, k, 0.4) for a in (0.5, 0.7) for k in (3, 5)),
-        ],
-        "another alpha": theirs,
-        "no spread": [replace(run, per_query=run.per_query.assign(recall=0.2)) for run in alphas],  # 0.2 is no double
-        "no intervals": [replace(run, facts=replace(run.facts, at_k_ci={})) for run in grid().outcomes],
-    }
-    return charts(Sweep(runs[case], {}, SETTINGS)).split()
+    assert [charts(Sweep(runs, {}, SETTINGS)) for _, runs in cases] == [names for names, _ in cases]
 
 
 @pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize(
-    ("case", "all_charts"),
-    [
-        ("only k", "3_topk_analysis.png by_cutoff.svg"),
-        ("sizes", f"{BOTH} one_setting.svg"),
-        ("one run", "by_cutoff.svg"),
-    ],
-)
-def test_a_sweep_has_no_chart_of_what_was_not_swept(case, all_charts):
-    assert drawn_of(case) == all_charts.split()
-
-
-@pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize(
-    ("case", "chart"),
-    [
-        ("one query", "best_against_baseline.svg"),
-        ("sparse is best", "best_against_baseline.svg"),  # compared with the runner-up instead
-        ("three settings", "heat_map.svg"),  # of the two besides k
-        ("alpha of some", "2_alpha_sensitivity.png"),
-        ("another alpha", "2_alpha_sensitivity.png"),
-        ("no spread", "1_retrieval_methods_comparison.png"),
-        ("no intervals", "by_cutoff.svg"),
-    ],
-)
-def test_a_sweep_has_the_charts_of_what_was_swept(case, chart):
-    assert chart in drawn_of(case)
+def test_a_sweep_has_the_charts_of_what_was_swept():
+    alphas = [alpha_k(alpha, 5, 0.4) for alpha in (0, 0.5, 1)]
+    theirs = [
+        outcome(f"alpha={word}", 0.3, {"retriever.alpha": word}, retriever="Theirs", **{"retriever.alpha": word})
+        for word in ("auto", "none")
+    ]
+    with_alpha = [alpha_k(alpha, k, 0.4) for alpha in (0.5, 0.7) for k in (3, 5)]
+    single = [replace(run, per_query=run.per_query.head(1)) for run in (alpha_k(0, 3, 0.2), alpha_k(1, 3, 0.4))]
+    equal = [replace(run, per_query=run.per_query.assign(recall=0.2)) for run in alphas]  # 0.2 is no double
+    without_intervals = [replace(run, facts=replace(run.facts, at_k_ci={})) for run in grid().outcomes]
+    cases = [
+        ("best_against_baseline.svg", single),
+        ("best_against_baseline.svg", [alpha_k(0, 3, 0.5), alpha_k(1, 3, 0.4)]),  # sparse is best: with the runner-up
+        ("heat_map.svg", over(size=(300, 500), encoder=("mini", "e5"), k=(3, 5))),  # of the two besides k
+        ("2_alpha_sensitivity.png", [*over(retriever=("sparse",), k=(3, 5)), *with_alpha]),
+        ("2_alpha_sensitivity.png", theirs),
+        ("1_retrieval_methods_comparison.png", equal),
+        ("by_cutoff.svg", without_intervals),
+    ]
+    assert [name for name, runs in cases if name not in charts(Sweep(runs, {}, SETTINGS)).split()] == []
 
 
 @pytest.mark.parametrize("best", ["dense", "mine", "hybrid"])
@@ -193,22 +161,13 @@ def test_an_arm_without_a_swept_setting_has_no_value_of_it(tmp_path, best):
     """Also dense, which stands for alpha 1, and where such an arm is the best: the others have their charts."""
     method = {"stands_for": {"retriever.alpha": 1.0} if best == "dense" else {}, "chosen_by": ["retriever"]}
     arm, place = {"retriever": "dense" if best == "dense" else "mine"}, 0.3 if best == "hybrid" else 0.8
-    runs = [
-        *(
-            outcome(f"arm k={k}", place, {**arm, "k": k}, retriever="Mine", k=str(k), facts={"method": method})
-            for k in (3, 5)
-        ),
-        *(
-            outcome(
-                f"hybrid {alpha} {k}",
-                0.4 + alpha / 10,
-                {"retriever": "hybrid", "retriever.alpha": alpha, "k": k},
-                k=str(k),
-            )
-            for alpha in (0, 0.5, 1)
-            for k in (3, 5)
-        ),
-    ]
+    runs = []
+    for k in (3, 5):
+        of_arm = {"retriever": "Mine", "k": str(k), "facts": {"method": method}}
+        runs.append(outcome(f"arm k={k}", place, {**arm, "k": k}, **of_arm))
+        for alpha in (0, 0.5, 1):
+            swept = {"retriever": "hybrid", "retriever.alpha": alpha, "k": k}
+            runs.append(outcome(f"hybrid {alpha} {k}", 0.4 + alpha / 10, swept, k=str(k)))
     sweep = side_by_side(runs, settings=SETTINGS, baseline=None, damaged={}, as_swept=True)
     decision = decide(sweep)
     table = summary_of(decision).set_index("name")["retriever.alpha"]
@@ -226,15 +185,13 @@ def test_an_arm_without_a_swept_setting_has_no_value_of_it(tmp_path, best):
 
 def test_the_best_may_lack_a_setting_that_others_have():
     """Cut by pages, there is no size: the other cuts are shown all the same, at their best size."""
-    page = [outcome(f"page {k}", 0.8, {"chunker": "page", "k": k}, k=str(k), facts=CHUNKER) for k in (3, 5)]
-    cut = [
-        outcome(
-            f"{size} {k}", size / 1000, {"chunker": "recursive", "chunker.size": size, "k": k}, k=str(k), facts=CHUNKER
-        )
-        for size in (300, 600)
-        for k in (3, 5)
-    ]
-    decision = decided(*page, *cut)
+    runs = []
+    for k in (3, 5):
+        runs.append(outcome(f"page {k}", 0.8, {"chunker": "page", "k": k}, k=str(k), facts=CHUNKER))
+        for size in (300, 600):
+            swept = {"chunker": "recursive", "chunker.size": size, "k": k}
+            runs.append(outcome(f"{size} {k}", size / 1000, swept, k=str(k), facts=CHUNKER))
+    decision = decided(*runs)
     assert list(decision.methods["name"]) == ["page 3", "600 3"]
     assert decision.fixed_settings("k") == "; at chunker=page"
     assert "heat_map.svg" in charts(decision.sweep)
@@ -288,19 +245,18 @@ def test_the_intervals_use_the_seed_and_resamples_of_the_runs():
 
 
 def test_runs_side_by_side_are_named_by_fingerprints_only_if_nothing_else_tells_them_apart():
-    runs = [of_scores(each, [0.1, 0.2], {}, **{"encoder.fingerprint": each * 64}) for each in "ab"]
+    runs = [of_scores(name, [0.1, 0.2], {}, **{"encoder.fingerprint": name * 64}) for name in "ab"]
     named = [replace(run, settings={**run.settings, "encoder.model": f"model {run.name}"}) for run in runs]
 
     def names(compared):
         return [run.name for run in side_by_side(compared, settings=SETTINGS, baseline=None, damaged={}).outcomes]
 
     assert names(named) == ["model=model a", "model=model b"]
-    assert names(runs) == [f"fingerprint={each * 64}" for each in "ab"]
+    assert names(runs) == [f"fingerprint={letter * 64}" for letter in "ab"]
 
 
 def test_the_runs_of_one_sweep_keep_what_it_calls_them():
-    runs = [of_scores(f"strategy={each}", [0.1, 0.2], {"strategy": each}, retriever=each.title()) for each in "ab"]
+    runs = [of_scores(f"strategy={name}", [0.1, 0.2], {"strategy": name}, retriever=name.title()) for name in "ab"]
     kept = side_by_side(runs, settings=SETTINGS, baseline=None, damaged={}, as_swept=True)
     assert ([run.name for run in kept.outcomes], kept.axes) == (["strategy=a", "strategy=b"], {"strategy": ["a", "b"]})
-    others = side_by_side(runs, settings=SETTINGS, baseline=None, damaged={})
-    assert others.axes == {"retriever": ["A", "B"]}
+    assert side_by_side(runs, settings=SETTINGS, baseline=None, damaged={}).axes == {"retriever": ["A", "B"]}

@@ -1,28 +1,16 @@
 """Metrics and tokens of what is returned, against a slow and obvious loop over pages and characters."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
+from rankings import collection_of, paged, ranking_task, unpaged
 
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import ConfigError
-from ragsweep.datasets import (
-    Collection,
-    DatasetFormat,
-    Document,
-    Judgment,
-    Query,
-    RecursiveChunker,
-    Reference,
-)
-from ragsweep.retrieval import DocumentUnit, PageUnit, ParentUnit, SparseRetriever, WindowUnit
-from ragsweep.store.stage_store import NO_STORE
-from ragsweep.tasks.ranking import metrics
-from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
-from ragsweep.tasks.ranking.ranking_task import RankingTask
-from ragsweep.tasks.ranking.spans.span_metrics import token_iou, token_precision, token_recall
+from ragsweep.datasets import Query, RecursiveChunker, Reference
+from ragsweep.evaluation import hit_rate, mrr, precision, recall, token_iou, token_precision, token_recall
+from ragsweep.retrieval import DocumentUnit, PageUnit, ParentUnit, WindowUnit
 from ragsweep.tasks.task import Record
 
 PAGES = 4  # of each document
@@ -46,29 +34,33 @@ def collection():
     def page():
         return "\n".join(" ".join(rng.choice(words, rng.integers(3, 12))) for _ in range(4))
 
-    documents = tuple(
-        Document.from_pages(f"d{row}", [(str(p), f"d{row}#{p}", page()) for p in range(1, PAGES + 1)])
-        for row in range(10)
-    )
-    queries = tuple(Query(f"q{row}", " ".join(rng.choice(words, 2, replace=False)), None) for row in range(12))
-    pages = [f"d{row}#{p}" for row in range(10) for p in range(1, PAGES + 1)]
-    judgments = tuple(Judgment(f"q{row}", each, 1) for row in range(12) for each in rng.choice(pages, 6, replace=False))
-    return Collection("small", "page", documents, queries, judgments)
+    documents = [paged(f"d{row}", *(page() for _ in range(PAGES))) for row in range(10)]
+    queries = {f"q{row}": " ".join(rng.choice(words, 2, replace=False)) for row in range(12)}
+    pages = [f"d{row}#{page}" for row in range(10) for page in range(1, PAGES + 1)]
+    judgments = {(f"q{row}", unit): 1 for row in range(12) for unit in rng.choice(pages, 6, replace=False)}
+    return collection_of(documents, queries, judgments)
 
 
-def task(collection, returns, chosen, chunker=SMALL, **settings):
-    class Format(DatasetFormat):
-        def load(self):
-            return collection
+def with_references(collection, references):
+    return replace(collection, unit="passage", judgments=(), references=tuple(references))
 
-    evaluation = EvaluationSettings("after_cutoff", 1, "linear", 100, chosen)
-    retriever = SparseRetriever(NO_STORE)
-    return RankingTask(Format(), chunker, retriever, evaluation, 3, 0, NO_STORE, "words", returns=returns, **settings)
+
+def task(collection, returns, chosen=None, chunker=SMALL, **settings):
+    metrics = chosen or {"recall": recall}
+    return ranking_task(metrics=metrics, collection=collection, chunker=chunker, returns=returns, **settings)
+
+
+def measured(collection, returns, chosen=None):
+    """The items, their ranking, and what is returned."""
+    measures = task(collection, returns, chosen)
+    items = measures.load()
+    ranking = measures.rank(items)
+    return items, ranking, measures.shown(items, ranking)
 
 
 def slow_parts(items, ranking, spans, query, k, *, joined):
     """What a query gets: spans of characters of documents, by the definition, one found passage after another."""
-    texts = {each.source: each.text for each in items.documents}
+    texts = {document.source: document.text for document in items.documents}
     parts = []  # source, characters, found passages
     order = ranking.passages[query][ranking.passages[query] != NOTHING].tolist()
 
@@ -81,40 +73,41 @@ def slow_parts(items, ranking, spans, query, k, *, joined):
 
     for passage in order:
         source, new = items.passages[passage].source, set(range(*spans[passage]))
-        touched = [each for each in parts if are_one(each, source, new)]
+        touched = [part for part in parts if are_one(part, source, new)]
         place = parts.index(touched[0]) if touched else len(parts)
-        for each in touched:
-            new |= each[1]
-            parts.remove(each)
-        found = sorted([passage, *(one for each in touched for one in each[2])], key=order.index)
-        parts.insert(place, (source, set(range(min(new), max(new) + 1)), found))
+        for joined_part in touched:
+            new |= joined_part[1]
+            parts.remove(joined_part)
+        passages_of_part = sorted([passage, *(one for part in touched for one in part[2])], key=order.index)
+        parts.insert(place, (source, set(range(min(new), max(new) + 1)), passages_of_part))
         if len(parts) == k:
             break
     return parts
 
 
+def document_of(items, source):
+    return next(document for document in items.documents if document.source == source)
+
+
 def pages_of(items, part):
     """The pages of a part: first those on which a passage was found, in the order in which they were found."""
-    source, characters, found = part
-    [document] = [each for each in items.documents if each.source == source]
+    source, characters, passages = part
+    document = document_of(items, source)
     inside = [
         page
         for page in document.pages
         if any(at in characters and not document.text[at].isspace() for at in range(page.start, page.end))
     ]
-    first = [page for passage in found for page in inside if page.start <= items.passages[passage].start < page.end]
+    first = [page for passage in passages for page in inside if page.start <= items.passages[passage].start < page.end]
     return list(dict.fromkeys(page.unit for page in [*first, *inside]))
 
 
 @pytest.mark.parametrize("name", UNITS)
 def test_every_page_that_is_returned_counts_once(collection, name):
-    unit = UNITS[name]
-    measures = task(collection, unit, {"recall": metrics.recall, "precision": metrics.precision, "mrr": metrics.mrr})
-    items = measures.load()
-    ranking = measures.rank(items)
-    shown = measures.shown(items, ranking)
-    spans = unit.spans({each.source: each for each in items.documents}, items.passages)
-    texts = {each.source: each.text for each in items.documents}
+    unit, chosen = UNITS[name], {"recall": recall, "precision": precision, "mrr": mrr}
+    items, ranking, shown = measured(collection, unit, chosen)
+    spans = unit.spans({document.source: document for document in items.documents}, items.passages)
+    texts = {document.source: document.text for document in items.documents}
     relevant = {q.query_id: {j.unit for j in collection.judgments if j.query_id == q.query_id} for q in items.queries}
     for k in (1, 2, 3, 7):
         for query, asked in enumerate(items.queries):
@@ -136,26 +129,22 @@ def test_every_page_that_is_returned_counts_once(collection, name):
 
 
 @pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize("budget", [1, 20, 90, 100_000])
 @pytest.mark.parametrize("name", ["window", "page"])
-def test_as_much_is_returned_as_fits_into_a_budget(collection, name, budget):
-    free = task(collection, UNITS[name], {"recall": metrics.recall}, SMALL)
-    items = free.load()
-    ranking = free.rank(items)
-    tokens = free.shown(items, ranking).tokens  # at the cutoffs 1 to 20
-    shown = task(collection, UNITS[name], {"recall": metrics.recall}, budget=budget).shown(items, ranking)
-    ranks, values = shown.evaluation.ranks, shown.evaluation.per_query[0]
-    for query in range(len(items.queries)):
-        fits = [k for k in range(1, 21) if tokens[k - 1, query] <= budget]
-        if budget < 1000:
-            assert ranks[query] == max(fits, default=0)
-        at = shown.evaluation.values[0, ranks[query] - 1, query] if ranks[query] else 0
-        assert values[query] == at
+def test_as_much_is_returned_as_fits_into_a_budget(collection, name):
+    items, ranking, free = measured(collection, UNITS[name])
+    for budget in (1, 20, 90, 100_000):
+        evaluation = task(collection, UNITS[name], budget=budget).shown(items, ranking).evaluation
+        ranks, values = evaluation.ranks, evaluation.per_query[0]
+        for query in range(len(items.queries)):
+            fits = [k for k in range(1, 21) if free.tokens[k - 1, query] <= budget]  # at the cutoffs 1 to 20
+            if budget < 1000:
+                assert ranks[query] == max(fits, default=0)
+            assert values[query] == (evaluation.values[0, ranks[query] - 1, query] if ranks[query] else 0)
 
 
 def pages_in(items, characters, source):
     """The pages of a document on which these characters are more than white space."""
-    [document] = [each for each in items.documents if each.source == source]
+    document = document_of(items, source)
     visible = {at for at in characters if not document.text[at].isspace()}
     return {(source, page.page) for page in document.pages if visible & set(range(page.start, page.end))}
 
@@ -168,22 +157,11 @@ def test_spans_are_compared_with_what_is_returned(collection, name):
         document = collection.documents[rng.integers(10)]
         start = int(rng.integers(0, len(document.text) - 90))
         references.append(Reference(query.query_id, document.source, start, start + int(rng.integers(20, 90))))
-    spans_judged = Collection(
-        "spans", "passage", collection.documents, collection.queries, (), references=tuple(references)
-    )
     unit = UNITS.get(name, PageUnit(candidates=1))
-    chosen = {
-        "token/recall": token_recall,
-        "token/precision": token_precision,
-        "token/iou": partial(token_iou, token="character"),
-        "recall": metrics.recall,
-        "hit_rate": metrics.hit_rate,
-    }
-    measures = task(spans_judged, unit, chosen)
-    items = measures.load()
-    ranking = measures.rank(items)
-    values = measures.shown(items, ranking).evaluation.values
-    spans = unit.spans({each.source: each for each in items.documents}, items.passages)
+    chosen = {"tokens": token_recall, "precision": token_precision, "iou": token_iou, "recall": recall, "hit": hit_rate}
+    items, ranking, shown = measured(with_references(collection, references), unit, chosen)
+    values = shown.evaluation.values
+    spans = unit.spans({document.source: document for document in items.documents}, items.passages)
     for k in (1, 3, 8):
         for query, reference in enumerate(references):
             parts = slow_parts(items, ranking, spans, query, k, joined=unit.joins_neighbours)[: unit.candidates]
@@ -207,23 +185,21 @@ def test_spans_are_compared_with_what_is_returned(collection, name):
 @pytest.mark.parametrize(("candidates", "wanted"), [(100, True), (400, False)])
 def test_a_ranking_that_makes_too_few_parts_is_said(cutoff, candidates, wanted):
     """One document has all of the first passages; the others are never reached."""
-    many = Document.from_pages("many", [("1", "many", "\n".join(f"iron {number}" for number in range(200)))])
-    others = [Document.from_pages(f"d{row}", [("1", f"d{row}", "iron and " + "tea " * 20)]) for row in range(5)]
-    queries, judgments = (Query("q", "iron", None),), (Judgment("q", "d1", 1),)
-    corpus = Collection("odd", "document", (many, *others), queries, judgments)
-    chosen, unit = {"recall": metrics.recall}, DocumentUnit(candidates=candidates)
-    measures = replace(task(corpus, unit, chosen, RecursiveChunker(size=8, overlap=0)), **cutoff)
-    items = measures.load()
-    assert (measures.shown(items, measures.rank(items)).ended > 0) == wanted
+    many = unpaged("many", "\n".join(f"iron {number}" for number in range(200)))
+    short = [unpaged(f"d{row}", "iron and " + "tea " * 20) for row in range(5)]
+    corpus = collection_of((many, *short), {"q": "iron"}, {("q", "d1"): 1}, "document")
+    cut = RecursiveChunker(size=8, overlap=0)
+    measures = replace(task(corpus, DocumentUnit(candidates=candidates), chunker=cut), **cutoff)
+    notices = measures.measure(measures.load()).notices
+    assert any("for 1 of 1 queries, all ranked passages" in notice for notice in notices) == wanted
 
 
 @pytest.mark.usefixtures("long_work")
 def test_all_that_can_be_returned_is_a_recall_of_1(collection):
     """Whatever the unit, with all passages found and a cutoff that holds all of them."""
     for unit in UNITS.values():
-        measures = task(collection, unit, {"recall": metrics.recall})
-        items = measures.load()
-        ranking = measures.rank(items)
+        measures = task(collection, unit)
+        items, ranking, _ = measured(collection, unit)
         everything = np.tile(np.arange(len(items.passages)), (len(items.queries), 1))
         whole = type(ranking)(everything, -everything.astype(float))
         values = measures.shown(items, whole).evaluation.values
@@ -243,15 +219,13 @@ def test_explain_agrees_with_recall(collection, name, judged):
             Reference(query.query_id, document.source, int(start), int(start) + 60)
             for query, document, start in zip(collection.queries, collection.documents, starts, strict=False)
         )
-        collection = Collection(
-            "spans", "passage", collection.documents, collection.queries[:10], (), references=references
-        )
-    measures = task(collection, UNITS[name], {"recall": metrics.recall})
+        collection = with_references(replace(collection, queries=collection.queries[:10]), references)
+    measures = task(collection, UNITS[name])
     items = measures.load()
-    measured = measures.measure(items)
-    [recall] = [score.per_item for score in measured.scores]
-    record = Record("a run", "id", measured.per_item, {"k": "3"})
-    for query, value in [*zip(items.queries, recall, strict=True)][::2]:  # explaining takes a while
+    measurement = measures.measure(items)
+    [score] = measurement.scores
+    record = Record("a run", "id", measurement.per_item, {"k": "3"})
+    for query, value in [*zip(items.queries, score.per_item, strict=True)][::2]:  # explaining takes a while
         text = "\n".join(measures.explain(items, query.query_id, record, 100))
         assert ("no relevant" in text) == (value == 1), text
         assert ("relevant\n" in text.partition("--- cutoff")[0]) == (value > 0), text
@@ -260,8 +234,7 @@ def test_explain_agrees_with_recall(collection, name, judged):
 
 def test_questions_without_an_answer_are_refused(collection):
     queries = (*collection.queries[:-1], Query("none", "word1 word2", None, answerable=False))
-    judgments = tuple(each for each in collection.judgments if each.query_id != "q11")
-    odd = Collection("odd", "page", collection.documents, queries, judgments)
-    measures = task(odd, PageUnit(), {"recall": metrics.recall})
+    judgments = tuple(judgment for judgment in collection.judgments if judgment.query_id != "q11")
+    measures = task(replace(collection, queries=queries, judgments=judgments), PageUnit())
     with pytest.raises(ConfigError, match=r"^returns: the dataset has questions without an answer"):
         measures.check(measures.load())

@@ -1,6 +1,5 @@
 """What a query costs: tokens of the context at every cutoff, latency, bytes of the index."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,19 +7,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from letters import LetterEncoder, numbered
+from rankings import SPARSE
 
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import EncoderError
 from ragsweep.core.timing import timing_order
 from ragsweep.datasets.model.dataset import Coverage
+from ragsweep.models.encoders import token_counts as module
+from ragsweep.models.encoders.model_files import MINILM, model_folder
 from ragsweep.models.encoders.token_counts import token_counts
-from ragsweep.retrieval import Ranking, Search, SparseRetriever
+from ragsweep.retrieval import DenseRetriever, FaissIndex, Ranking, Search
 from ragsweep.retrieval.ranking import in_stage
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.tasks.ranking.judging import judge
-from ragsweep.tasks.ranking.ranking_costs import context_tokens, measures, of_some, times_of
+from ragsweep.tasks.ranking.ranking_costs import about_timed, context_tokens, measures, times_of
 
 TEXTS = ["Wash your hands.", "", "Référez la patiente à l'hôpital.", "1 2 3"]
+ITEMS = SimpleNamespace(coverage=lambda _: Coverage(4, 2), unit="page")
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["after_cutoff", "before_cutoff"]))
@@ -33,8 +36,8 @@ def test_the_tokens_of_a_context_are_those_of_its_passages(seed, collapse):
     passages[1, 5:] = NOTHING
     units = np.where(passages == NOTHING, NOTHING, units_of[passages])
     judged = judge(units, np.arange(4), rng.integers(0, 5, 4), np.ones(4, dtype=int), collapse=collapse)
-    found = context_tokens(judged, passages, counts, 10)
-    assert found.shape == (10, 4)
+    tokens = context_tokens(judged, passages, counts, 10)
+    assert tokens.shape == (10, 4)
     for query in range(4):
         kept, seen = [], set()
         for passage in passages[query][passages[query] != NOTHING]:
@@ -42,111 +45,77 @@ def test_the_tokens_of_a_context_are_those_of_its_passages(seed, collapse):
                 kept.append(counts[passage])
             seen.add(units_of[passage])
         for cutoff in range(1, 11):
-            assert found[cutoff - 1, query] == sum(kept[:cutoff])
+            assert tokens[cutoff - 1, query] == sum(kept[:cutoff])
 
 
 @pytest.mark.usefixtures("models")
 def test_tokens_are_those_of_the_encoders_own_library():
     from transformers import AutoTokenizer
 
-    from ragsweep.models.encoders.model_files import MINILM, model_folder
-
     tokenizer = AutoTokenizer.from_pretrained(model_folder(MINILM))
     expected = [len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in TEXTS]
     assert token_counts(TEXTS, MINILM, NO_STORE).tolist() == expected
 
 
-def test_a_model_that_is_not_here_is_said_and_counts_nothing(capsys, tmp_path):
+def test_a_model_that_is_not_here_counts_nothing_and_one_that_cannot_be_read_is_named(capsys, tmp_path):
     assert token_counts(TEXTS, str(tmp_path), NO_STORE) is None
-    assert "tokenizer.json); decision.tokenizer=words counts words" in capsys.readouterr().err
-
-
-def test_a_tokenizer_that_cannot_be_read_is_named_with_its_setting(tmp_path):
+    assert "decision.tokenizer=words" in capsys.readouterr().err
     (tmp_path / "tokenizer.json").write_text('{"version": 1')
-    with pytest.raises(EncoderError, match=r"^decision\.tokenizer: .*tokenizer\.json: cannot be read"):
+    with pytest.raises(EncoderError, match=r"^decision\.tokenizer: .*tokenizer\.json: "):
         token_counts(TEXTS, str(tmp_path), NO_STORE)
 
 
-def test_counts_are_kept(tmp_path):
-    from ragsweep.models.encoders.model_files import MINILM
-
-    store = Store(str(tmp_path))
-    first = token_counts(TEXTS, MINILM, store).tolist()
+def test_counts_are_kept_and_of_a_large_corpus_only_what_is_needed_is_counted(tmp_path, monkeypatch):
+    store, needed = Store(str(tmp_path)), np.array([[2, 0], [2, NOTHING]])
+    counts = token_counts(TEXTS, MINILM, store).tolist()
     assert any(entry.stage == "tokens" for entry in store.entries())
-    assert token_counts(TEXTS, MINILM, store).tolist() == first
-    assert token_counts(TEXTS[:1], MINILM, store).tolist() == first[:1]
-
-
-@pytest.mark.parametrize("at_once", [1, 3])
-def test_of_a_large_corpus_only_what_is_needed_is_counted(monkeypatch, at_once):
-    from ragsweep.models.encoders import token_counts as module
-    from ragsweep.models.encoders.model_files import MINILM
-
-    counts = token_counts(TEXTS, MINILM, NO_STORE)
-    needed = np.array([[2, 0], [2, NOTHING]])
-    assert token_counts(TEXTS, MINILM, NO_STORE, needed).tolist() == counts.tolist()
+    assert token_counts(TEXTS, MINILM, store).tolist() == counts
+    assert token_counts(TEXTS[:1], MINILM, store).tolist() == counts[:1]
+    assert token_counts(TEXTS, MINILM, NO_STORE, needed).tolist() == counts
     monkeypatch.setattr(module, "MOST_COUNTED", 3)
-    monkeypatch.setattr(module, "TOKENIZED_AT_ONCE", at_once)
-    assert token_counts(TEXTS, MINILM, NO_STORE, needed).tolist() == [counts[0], 0, counts[2], 0]
+    for at_once in (1, 3):
+        monkeypatch.setattr(module, "TOKENIZED_AT_ONCE", at_once)
+        assert token_counts(TEXTS, MINILM, NO_STORE, needed).tolist() == [counts[0], 0, counts[2], 0]
+
+
+def measured(ranking, queries, tokens=None):
+    return {measure.metric.name: measure for measure in measures(ranking, queries, tokens, ITEMS, 1)}
 
 
 def test_costs_are_measured_from_the_ranking():
     passages, queries = np.zeros((3, 1), dtype=np.int64), np.array([0, 2])
     ranking = Ranking(passages, np.zeros((3, 1)), np.array([1.0, np.nan, 3.0]), index_bytes=np.array([4096]))
-    items = SimpleNamespace(coverage=lambda _: Coverage(4, 2), unit="page")
-    found = {each.metric.name: each.value for each in measures(ranking, queries, np.array([10.0, 30.0]), items, 1)}
-    assert found == {
-        "context/tokens": 20,
-        "context/tokens_p95": pytest.approx(29),
-        "latency/mean_ms": 2,
-        "latency/std_ms": pytest.approx(2**0.5),
-        "latency/median_ms": 2,
-        "latency/p95_ms": pytest.approx(2.9),
-        "latency/total_ms": 4,
-        "latency/search_ms": 2,
-        "index/bytes": 4096,
-        "coverage/units": 0.5,
-        "coverage/expected": 4,
-        "coverage/present": 2,
-        "coverage/missing": 2,
-    }
+    by_name = measured(ranking, queries, np.array([10.0, 30.0]))
+    latencies = {"mean": 2, "std": 2**0.5, "median": 2, "p95": 2.9, "total": 4, "search": 2}
+    assert {name: measure.value for name, measure in by_name.items()} == pytest.approx(
+        {"context/tokens": 20, "context/tokens_p95": 29, "index/bytes": 4096}
+        | {f"latency/{name}_ms": value for name, value in latencies.items()}
+        | {"coverage/units": 0.5, "coverage/expected": 4, "coverage/present": 2, "coverage/missing": 2}
+    )
 
 
 def test_latency_of_some_queries_has_no_total_and_is_said_to_be_that():
     """Whichever queries were timed, the times of the first ones in the order of timing are compared."""
-    queries = np.arange(40)
-    times = np.full(40, np.nan)
+    queries, times = np.arange(40), np.full(40, np.nan)
     times[timing_order(40)[:20]] = np.arange(20.0)
     ranking = Ranking(np.zeros((40, 1), dtype=np.int64), np.zeros((40, 1)))
     ranking = ranking.costing(in_stage("encode", times), in_stage("search", np.ones(40)))
-    found = {
-        each.metric.name: each
-        for each in measures(ranking, queries, None, SimpleNamespace(coverage=lambda _: Coverage(4, 2), unit="page"), 1)
-    }
-    assert found["latency/mean_ms"].sample.tolist() == [*range(1, 21)]
-    assert (found["latency/encode_ms"].value, found["latency/search_ms"].value) == (9.5, 1)
-    assert not {"latency/total_ms", "latency/fuse_ms"} & found.keys()
-    assert "20 of 40 queries" in of_some(times_of(ranking, queries)).notices[0]
-    assert not of_some(np.ones(40)).notices
-    assert not of_some(np.full(40, np.nan)).notices
+    by_name = measured(ranking, queries)
+    assert by_name["latency/mean_ms"].sample.tolist() == [*range(1, 21)]
+    assert (by_name["latency/encode_ms"].value, by_name["latency/search_ms"].value) == (9.5, 1)
+    assert not {"latency/total_ms", "latency/fuse_ms"} & by_name.keys()
+    assert "20 of 40 queries" in about_timed(times_of(ranking, queries)).notices[0]
+    assert not [*about_timed(np.ones(40)).notices, *about_timed(np.full(40, np.nan)).notices]
 
 
-def test_an_index_grows_with_the_corpus():
+def test_an_index_grows_with_the_corpus_and_a_dense_one_holds_the_embeddings(store):
     texts = tuple(f"passage {number} about topic {number % 7}" for number in range(200))
-    sizes = [
-        int(SparseRetriever(NO_STORE).rank(Search(texts[:count], ("topic",)), 5).index_bytes[0]) for count in (50, 200)
-    ]
+    sizes = [SPARSE.rank(Search(texts[:count], ("topic",)), 5).index_bytes[0] for count in (50, 200)]
     assert 2 * sizes[0] < sizes[1]
-
-
-def test_a_dense_index_holds_the_embeddings(tmp_path: Path):
-    from ragsweep.retrieval import DenseRetriever, FaissIndex
-
     search = Search(tuple(numbered(300)), ("ab",))
     exact, graph = (
-        DenseRetriever(LetterEncoder(), Store(str(tmp_path)), *index).rank(search, 5).index_bytes[0]
+        DenseRetriever(LetterEncoder(), store, *index).rank(search, 5).index_bytes[0]
         for index in ((), (FaissIndex("HNSW32"),))
     )
-    embeddings = LetterEncoder().encode(search.passages, "passage").nbytes
-    assert exact == embeddings
-    assert graph > 1.5 * embeddings
+    assert exact == LetterEncoder().encode(search.passages, "passage").nbytes
+    assert graph > 1.5 * exact

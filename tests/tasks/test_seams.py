@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from letters import LetterEncoder
+from rankings import ranking_task
 from seams import TYPES, Memory, kept_in, noting, secrets_in
 
 from ragsweep.core.timing import UNTIMED
@@ -38,15 +39,7 @@ from ragsweep.retrieval import (
     ranked,
 )
 from ragsweep.store.stage_store import NO_STORE, Store
-from ragsweep.tasks.ranking.metrics import ndcg
-from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.ranking_task import RankingTask
-
-
-def ranking_task(retriever, store=NO_STORE, turn=0, **stages):
-    evaluation = EvaluationSettings("after_cutoff", 1, "linear", 10, {"ndcg": ndcg})
-    return RankingTask(Memory(turn=turn), PageChunker(), retriever, evaluation, 3, 0, store, **stages)
-
 
 # Components that stand where ours need a model
 
@@ -103,14 +96,16 @@ def tasks(store=NO_STORE, turn=0):
     dense, sparse = DenseRetriever(encoder, store), SparseRetriever(store)
     routed = RoutedRetriever({"dense": dense, "sparse": sparse}, LogisticClassifier(encoder, store), folds=2)
     fused = FusedRetriever({"dense": dense, "sparse": sparse}, ReciprocalRankFusion())
-    stages = {"reranker": EncoderReranker(encoder, store), "dynamic_k": GapCutoff()}
-    return [
-        ranking_task(HybridRetriever(dense, sparse), store, turn, query=SpellCheck(), **stages),
-        ranking_task(routed, store, turn, query=AsksRanker()),
-        ranking_task(fused, store, turn, query=LowerCase()),
-        ranking_task(sparse, store, turn, query=SpellCheck()),
-        ranking_task(sparse, store, turn, query=WrittenQuery(language_model=Telling(store), prompt="{query}")),
+    reranked = {"reranker": EncoderReranker(encoder, store), "dynamic_k": GapCutoff()}
+    made = [
+        (HybridRetriever(dense, sparse), {"query": SpellCheck(), **reranked}),
+        (routed, {"query": AsksRanker()}),
+        (fused, {"query": LowerCase()}),
+        (sparse, {"query": SpellCheck()}),
+        (sparse, {"query": WrittenQuery(language_model=Telling(store), prompt="{query}")}),
     ]
+    memory = Memory(turn=turn)
+    return [replace(ranking_task(retriever, store=store, **stages), dataset=memory) for retriever, stages in made]
 
 
 @pytest.fixture(scope="module")
@@ -136,17 +131,18 @@ def test_the_walk_finds_what_is_hidden_in_closures_methods_partials_and_fields()
         inner: object
 
     for hidden in (closure, items.coverage, partial(print, items), Holds([{"a": Holds(closure)}]), lambda x=items: x):
-        assert any(isinstance(each, Qrels) for each in secrets_in((hidden,), RankingTask))
+        assert any(isinstance(secret, Qrels) for secret in secrets_in((hidden,), RankingTask))
     assert TYPES[0] in secrets_in([(TYPES[0],)], RankingTask)
     assert secrets_in([{"gains": items.qrels.grade.astype(float)[::-1]}], RankingTask)
     assert not secrets_in(["text", [1, 2], np.ones(3)], RankingTask)
 
 
 @pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize("seam", SEAMS, ids=lambda seam: f"{seam[0].__name__}.{seam[1]}")
-def test_nothing_that_a_component_is_handed_leads_to_judgments(handed, seam):
-    assert handed[seam]
-    assert [type(each) for call in handed[seam] for each in secrets_in(call, RankingTask)] == []
+def test_nothing_that_a_component_is_handed_leads_to_judgments(handed):
+    for seam in SEAMS:
+        assert handed[seam], seam
+        secrets = [type(secret) for call in handed[seam] for secret in secrets_in(call, RankingTask)]
+        assert secrets == [], seam
 
 
 @pytest.mark.usefixtures("long_work")
@@ -189,8 +185,8 @@ def test_a_ranker_that_finds_by_name_is_never_kept(store):
         documents: replace(search, names=Names(("q",), tuple("123"), tuple(documents), tuple(documents)))
         for documents in ("abc", "cba")
     }
-    found = [rank(ByName(store), names[each], 3).passages.tolist() for each in ("abc", "cba", "abc", "cba")]
-    assert found == [[[0, 1, 2]], [[2, 1, 0]]] * 2
+    rankings = [rank(ByName(store), names[order], 3).passages.tolist() for order in ("abc", "cba", "abc", "cba")]
+    assert rankings == [[[0, 1, 2]], [[2, 1, 0]]] * 2
     assert len(ranks) == 4
     rank(Forgets(store), names["abc"], 3)  # what is kept by texts sees no names
 
@@ -200,5 +196,5 @@ def test_a_search_takes_no_judgments():
 
     What is `unranked` follows from the ids and fields of the queries (tests/datasets/test_unranked.py).
     """
-    known = {"passages", "queries", "names", "unranked", "own"}
-    assert {each.name for each in fields(Search)} == known
+    field_names = {"passages", "queries", "names", "unranked", "own"}
+    assert {field.name for field in fields(Search)} == field_names

@@ -67,7 +67,8 @@ def test_a_passage_may_hold_words_of_a_reference_that_stands_elsewhere(measured)
 def test_the_threshold_also_decides_which_passages_are_relevant_without_offsets(measured):
     by_words = "evaluation.token=word"
     loose, strict = (
-        measured(by_words, f"evaluation.fuzzy_threshold={each}", spans=UNPLACED, folder=each) for each in ("0.6", "0.9")
+        measured(by_words, f"evaluation.fuzzy_threshold={threshold}", spans=UNPLACED, folder=threshold)
+        for threshold in ("0.6", "0.9")
     )
     assert loose.facts["queries_without_relevant"] == []
     assert strict.facts["queries_without_relevant"] == ["1"]

@@ -9,16 +9,15 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rankings import SPARSE, dataset_of, paged, ranking_task
 from read_strictly import span_questions
 
 import ragsweep.evaluation as metrics
 from ragsweep.core.errors import ConfigError
-from ragsweep.datasets import Chunker, Collection, Dataset, Document, OwnDataset, Query, Reference, TextCorpus
+from ragsweep.datasets import Chunker, OwnDataset, Reference, TextCorpus
 from ragsweep.evaluation import judge
-from ragsweep.retrieval import NOTHING, DenseRetriever, SentenceTransformerEncoder, SparseRetriever
+from ragsweep.retrieval import NOTHING, DenseRetriever, SentenceTransformerEncoder
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
-from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.ranking.spans.spans import retrieved_spans
 from ragsweep.text.tokens import plain_words
 
@@ -46,20 +45,17 @@ class Given(Chunker):
 
 def judged(documents, cuts, references, ranking):
     """The rankings of the queries `0`, `1`, ..., each a list of positions of passages, with their spans."""
-    documents = tuple(Document.from_pages(name, [("1", f"{name}#1", text)]) for name, text in documents.items())
     names = sorted({reference.query_id for reference in references} | {str(row) for row in range(len(ranking))})
-    collection = Collection(
-        "s", "passage", documents, tuple(Query(name, "?") for name in names), (), (), (), references
-    )
-    dataset = Dataset.from_collection(
-        collection, Given({each.text: cuts[each.source] for each in documents if each.source in cuts})
-    )
+    given = Given({text: cuts[name] for name, text in documents.items() if name in cuts})
+    pages = [paged(name, text) for name, text in documents.items()]
+    asked = dict.fromkeys(names, "?")
+    dataset = dataset_of(pages, asked, (), "passage", references=references, chunker=given)
     passages = np.full((len(names), DEPTH), NOTHING)
-    for row, found in enumerate(ranking):
-        passages[row, : len(found)] = found
+    for row, order in enumerate(ranking):
+        passages[row, : len(order)] = order
     units = np.where(passages == NOTHING, NOTHING, dataset.passage_units[passages])
-    found = judge(units, dataset.qrels.query, dataset.qrels.unit, dataset.qrels.grade)
-    return replace(found, spans=retrieved_spans(dataset, found.queries, passages[found.queries])), dataset
+    rankings = judge(units, dataset.qrels.query, dataset.qrels.unit, dataset.qrels.grade)
+    return replace(rankings, spans=retrieved_spans(dataset, rankings.queries, passages[rankings.queries])), dataset
 
 
 LETTERS = st.text(st.sampled_from("abc d. "), min_size=LENGTH, max_size=LENGTH).map(lambda text: f"x{text}x")
@@ -78,11 +74,14 @@ def measured(draw):
     return judged(documents, cuts, references, ranking)
 
 
-def each_query(found, dataset):
+def judged_queries(case):
     """Of each judged query: its row, its references, and the passages at its ranks."""
-    for row, query in enumerate(found.queries):
-        references = [each for each in dataset.references if each.query_id == dataset.queries[query].query_id]
-        ranks = found.spans.passages[row]
+    rankings, dataset = case
+    for row, query in enumerate(rankings.queries):
+        references = [
+            reference for reference in dataset.references if reference.query_id == dataset.queries[query].query_id
+        ]
+        ranks = rankings.spans.passages[row]
         yield row, references, [dataset.passages[place] for place in ranks[ranks != NOTHING]]
 
 
@@ -100,46 +99,46 @@ def share(part, whole):
 
 @given(measured())
 def test_characters_are_counted_as_sets_of_characters(case):
-    found, dataset = case
+    rankings, _ = case
     for k in CUTOFFS:
-        values = [metric(found, k) for metric in TOKENS]
-        for row, references, ranking in each_query(found, dataset):
+        values = [metric(rankings, k) for metric in TOKENS]
+        for row, references, ranking in judged_queries(case):
             wanted, retrieved = characters(*references), characters(*ranking[:k])
             shared = len(wanted & retrieved)
             precision, recall = share(shared, len(retrieved)), share(shared, len(wanted))
             expected = [share(shared, len(wanted | retrieved)), precision, recall]
             expected.append(share(2 * precision * recall, precision + recall))
-            assert [each[row] for each in values] == pytest.approx(expected)
+            assert [of_metric[row] for of_metric in values] == pytest.approx(expected)
 
 
 @given(measured())
 def test_chromas_code_counts_every_passage_and_what_every_reference_misses(case):
-    found, dataset = case
+    rankings, _ = case
     for k in CUTOFFS:
-        values = [metric(found, k, overlap="chroma") for metric in TOKENS[:3]]
-        for row, references, ranking in each_query(found, dataset):
+        values = [metric(rankings, k, overlap="chroma") for metric in TOKENS[:3]]
+        for row, references, ranking in judged_queries(case):
             retrieved = characters(*ranking[:k])
             shared = len(characters(*references) & retrieved)
             unused = sum(len(characters(reference) - retrieved) for reference in references)
             total = length(ranking[:k])
             expected = [share(shared, total + unused), share(shared, total), shared / length(references)]
-            assert [each[row] for each in values] == pytest.approx(expected)
+            assert [of_metric[row] for of_metric in values] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("overlap", ["union", "chroma"])
 @given(case=measured(), k=st.integers(1, DEPTH))
 def test_precision_omega_is_the_precision_of_all_passages_with_a_part_of_a_reference(overlap, case, k):
-    found, dataset = case
-    values = metrics.token_precision_omega(found, k, overlap=overlap)
+    rankings, dataset = case
+    values = metrics.token_precision_omega(rankings, k, overlap=overlap)
     touching = 1 if overlap == "chroma" else 0
-    for row, references, _ in each_query(found, dataset):
+    for row, references, _ in judged_queries(case):
         relevant = [
             passage
             for passage in dataset.passages
             if any(
-                passage.source == each.source
-                and min(passage.end, each.end) - max(passage.start, each.start) + touching > 0
-                for each in references
+                passage.source == reference.source
+                and min(passage.end, reference.end) - max(passage.start, reference.start) + touching > 0
+                for reference in references
             )
         ]
         wanted, retrieved = characters(*references), characters(*relevant)
@@ -151,13 +150,16 @@ def test_precision_omega_is_the_precision_of_all_passages_with_a_part_of_a_refer
 @pytest.mark.parametrize("threshold", [0.3, 0.8, 1.0])
 @given(case=measured())
 def test_a_passage_holds_a_reference_with_enough_of_its_characters(threshold, case):
-    found, dataset = case
+    rankings, _ = case
     for k in CUTOFFS:
-        coverage, accuracy, precision, f1 = (metric(found, k, threshold=threshold) for metric in PASSAGES)
-        recall = metrics.passage_recall(found, k, threshold=threshold)
-        for row, references, ranking in each_query(found, dataset):
+        coverage, accuracy, precision, f1 = (metric(rankings, k, threshold=threshold) for metric in PASSAGES)
+        recall = metrics.passage_recall(rankings, k, threshold=threshold)
+        for row, references, ranking in judged_queries(case):
             holds = [
-                [len(characters(each) & characters(passage)) / length([each]) >= threshold for each in references]
+                [
+                    len(characters(reference) & characters(passage)) / length([reference]) >= threshold
+                    for reference in references
+                ]
                 for passage in ranking[:k]
             ]
             hits = [any(column) for column in zip(*holds, strict=True)] or [False] * len(references)
@@ -170,25 +172,25 @@ def test_a_passage_holds_a_reference_with_enough_of_its_characters(threshold, ca
 
 @given(measured())
 def test_documents_are_those_of_the_references(case):
-    found, dataset = case
+    rankings, _ = case
     for k in CUTOFFS:
-        coverage, accuracy, precision, passages = (metric(found, k) for metric in DOCUMENTS)
-        for row, references, ranking in each_query(found, dataset):
-            wanted, sources = {each.source for each in references}, [each.source for each in ranking[:k]]
+        coverage, accuracy, precision, passages = (metric(rankings, k) for metric in DOCUMENTS)
+        for row, references, ranking in judged_queries(case):
+            wanted, sources = {span.source for span in references}, [span.source for span in ranking[:k]]
             count = sum(source in wanted for source in sources)
             assert passages[row] == count
             assert precision[row] == pytest.approx(share(count, len(sources)))
-            assert coverage[row] == metrics.document_recall(found, k)[row] == len(wanted & {*sources}) / len(wanted)
+            assert coverage[row] == metrics.document_recall(rankings, k)[row] == len(wanted & {*sources}) / len(wanted)
             assert accuracy[row] == (wanted <= {*sources})
 
 
 @pytest.mark.parametrize("token", ["character", "word"])
 @given(case=measured())
 def test_a_larger_cutoff_finds_no_less(token, case):
-    found, _ = case
+    rankings, _ = case
     rising = (metrics.token_recall, metrics.passage_coverage)
-    for metric in (*(partial(each, token=token) for each in rising), metrics.document_coverage):
-        values = np.array([metric(found, k) for k in range(1, DEPTH + 2)])
+    for metric in (*(partial(metric_of_token, token=token) for metric_of_token in rising), metrics.document_coverage):
+        values = np.array([metric(rankings, k) for k in range(1, DEPTH + 2)])
         assert (np.diff(values, axis=0) >= -1e-12).all()
 
 
@@ -203,15 +205,15 @@ def texts(draw):
     cuts = list(zip([0, *ends], ends, strict=False))
     references = draw(st.lists(WORDS, min_size=1, max_size=3))
     ranking = draw(st.permutations(range(len(pieces))))
-    found, _ = judged(
+    rankings, _ = judged(
         {"a": "".join(pieces)}, {"a": cuts}, tuple(Reference("0", "a", 0, 0, text) for text in references), [ranking]
     )
-    return found, pieces, references, ranking
+    return rankings, pieces, references, ranking
 
 
 @given(case=texts())
 def test_words_are_counted_as_one_multiset(case):
-    found, pieces, references, ranking = case
+    rankings, pieces, references, ranking = case
     wanted = [word for text in references for word in plain_words(text)]
     for k in CUTOFFS:
         retrieved = [word for place in sorted(ranking[:k]) for word in plain_words(pieces[place])]
@@ -222,19 +224,19 @@ def test_words_are_counted_as_one_multiset(case):
             share(shared, len(wanted)),
             share(2 * shared, len(wanted) + len(retrieved)),
         ]
-        assert [metric(found, k, token="word")[0] for metric in TOKENS] == pytest.approx(expected)
+        assert [metric(rankings, k, token="word")[0] for metric in TOKENS] == pytest.approx(expected)
 
 
 @given(case=texts())
 def test_a_passage_holds_a_reference_with_enough_of_its_words(case):
-    found, pieces, references, ranking = case
+    rankings, pieces, references, ranking = case
     for k in CUTOFFS:
         passages = [plain_words(pieces[place]) for place in ranking[:k]]
         hits = []
         for reference in map(plain_words, references):
             most = max(sum(word in passage for word in reference) for passage in passages)
             hits.append(most / len(reference) >= 0.8)
-        assert metrics.passage_coverage(found, k, token="word")[0] == pytest.approx(np.mean(hits))
+        assert metrics.passage_coverage(rankings, k, token="word")[0] == pytest.approx(np.mean(hits))
 
 
 def one(text, references, ranking, cuts=None):
@@ -242,57 +244,46 @@ def one(text, references, ranking, cuts=None):
     return judged({"a": text}, {"a": cuts or [(0, len(text))]}, tuple(references), [ranking])[0]
 
 
-@pytest.mark.parametrize("token", ["character", "word"])
-@pytest.mark.parametrize("cuts", [[(0, 40)], [(0, 20), (20, 40)], [(0, 10), (10, 20), (20, 30), (30, 40)]])
-def test_a_text_scores_the_same_as_one_two_or_four_references(token, cuts):
+def test_a_text_scores_the_same_as_one_two_or_four_references():
     """The code of the reference document gives a precision of .5, .25 and .125."""
     text = "iron with milk tube iron give once dose " + "pain hurt cold warm pain rest home calm "
-    found = one(text, [Reference("0", "a", *pair) for pair in cuts], [0], [(0, 80)])
-    assert metrics.token_precision(found, 1, token=token)[0] == 0.5
-    assert metrics.token_recall(found, 1, token=token)[0] == 1
+    for cuts in [(0, 40)], [(0, 20), (20, 40)], [(0, 10), (10, 20), (20, 30), (30, 40)]:
+        rankings = one(text, [Reference("0", "a", *pair) for pair in cuts], [0], [(0, 80)])
+        for token in ("character", "word"):
+            assert metrics.token_precision(rankings, 1, token=token)[0] == 0.5
+            assert metrics.token_recall(rankings, 1, token=token)[0] == 1
 
 
 def test_a_small_text_counted_by_hand():
     """Three passages of 10 characters, of which the first two overlap by 4; a reference of 6 characters in both."""
     cuts = [(0, 10), (6, 16), (16, 26)]
-    found = one("abcdefghijklmnopqrstuvwxyz", [Reference("0", "a", 4, 10)], [2, 1, 0], cuts)
-    assert [metrics.token_recall(found, k)[0] for k in (1, 2, 3)] == pytest.approx([0, 4 / 6, 1])
-    assert [metrics.token_precision(found, k)[0] for k in (1, 2, 3)] == pytest.approx([0, 4 / 20, 6 / 26])
-    assert [metrics.token_iou(found, k)[0] for k in (1, 2, 3)] == pytest.approx([0, 4 / 22, 6 / 26])
-    assert metrics.token_precision(found, 3, overlap="chroma")[0] == pytest.approx(6 / 30)
-    assert metrics.token_precision_omega(found, 1)[0] == pytest.approx(6 / 16)
+    rankings = one("abcdefghijklmnopqrstuvwxyz", [Reference("0", "a", 4, 10)], [2, 1, 0], cuts)
+    assert [metrics.token_recall(rankings, k)[0] for k in (1, 2, 3)] == pytest.approx([0, 4 / 6, 1])
+    assert [metrics.token_precision(rankings, k)[0] for k in (1, 2, 3)] == pytest.approx([0, 4 / 20, 6 / 26])
+    assert [metrics.token_iou(rankings, k)[0] for k in (1, 2, 3)] == pytest.approx([0, 4 / 22, 6 / 26])
+    assert metrics.token_precision(rankings, 3, overlap="chroma")[0] == pytest.approx(6 / 30)
+    assert metrics.token_precision_omega(rankings, 1)[0] == pytest.approx(6 / 16)
 
 
 def test_only_the_plain_words_retrieved_passages_are_read():
-    found, _ = judged({"a": "iron tea"}, {"a": [(0, 4), (5, 8)]}, (Reference("0", "a", 0, 4),), [[0]])
-    spans = replace(found.spans, texts=("iron", None))
+    rankings, _ = judged({"a": "iron tea"}, {"a": [(0, 4), (5, 8)]}, (Reference("0", "a", 0, 4),), [[0]])
+    spans = replace(rankings.spans, texts=("iron", None))
     assert spans.held("word")[0, 0] == spans.counts("word").shared[0, 1] == 1
     assert spans.counts_of_relevant("word").shared[0, 1] == 1
 
 
-def task(dataset, chosen, chunker, retriever=None, **settings):
-    evaluation = EvaluationSettings("after_cutoff", 1, "linear", 100, chosen, **settings)
-    return RankingTask(dataset, chunker, retriever or SparseRetriever(NO_STORE), evaluation, 10, 0, NO_STORE)
-
-
-def test_a_metric_of_spans_needs_references():
+def test_a_metric_of_spans_needs_references_and_that_of_characters_their_offsets():
     plain = judged({"a": "Iron helps."}, {"a": [(0, 11)]}, (Reference("0", "a", 0, 4),), [[0]])[1]
-    measures = task(None, {"recall": metrics.recall, "token/iou": metrics.token_iou}, None)
+    measures = ranking_task(metrics={"recall": metrics.recall, "token/iou": metrics.token_iou})
     measures.check(plain)
-    with pytest.raises(ConfigError, match=r"^evaluation\.metrics\.token/iou: compares spans of text, and s judges"):
+    with pytest.raises(ConfigError, match=r"^evaluation\.metrics\.token/iou: compares spans of text, and small judges"):
         measures.check(replace(plain, references=()))
-
-
-def test_characters_need_offsets():
-    found = judged({"a": "Iron. Iron."}, {"a": [(0, 11)]}, (Reference("0", "a", 0, 0, "Iron."),), [[0]])[1]
+    unplaced = judged({"a": "Iron. Iron."}, {"a": [(0, 11)]}, (Reference("0", "a", 0, 0, "Iron."),), [[0]])[1]
     by_words = partial(metrics.token_iou, token="word")
-    task(None, {"token/iou": by_words, "document/recall": metrics.document_recall}, None).check(found)
-    message = (
-        r"^evaluation\.metrics\.token/f1: compares characters, and offsets of 1 reference are not known "
-        r"\(the first: query 0, 'Iron\.'\); expected evaluation\.token=word$"
-    )
+    ranking_task(metrics={"token/iou": by_words, "document/recall": metrics.document_recall}).check(unplaced)
+    message = r"^evaluation\.metrics\.token/f1: .* 1 reference .*query 0, 'Iron\.'\); expected evaluation\.token=word$"
     with pytest.raises(ConfigError, match=message):
-        task(None, {"token/iou": by_words, "token/f1": metrics.token_f1}, None).check(found)
+        ranking_task(metrics={"token/iou": by_words, "token/f1": metrics.token_f1}).check(unplaced)
 
 
 # Where each 200 tokens of cl100k_base end in two of Chroma's corpora.
@@ -330,6 +321,12 @@ class FixedTokens(Chunker):
         return [(places[first], places[min(first + long, len(places) - 1)]) for first in range(0, last + 1, step)]
 
 
+def evaluation_of(dataset, chosen, chunker, retriever=SPARSE):
+    measures = replace(ranking_task(retriever, chosen, 10, chunker=chunker), dataset=dataset)
+    items = measures.load()
+    return measures.shown(items, measures.rank(items)).evaluation
+
+
 def chroma(real_data):
     folder = real_data / "chunking_evaluation"
     return TextCorpus(str(folder / "corpora")), span_questions(str(folder / "questions_df.csv"))
@@ -349,11 +346,9 @@ def chroma(real_data):
 def test_precision_omega_is_that_of_chromas_tables(real_data, chunker, published):
     """Of the appendix of the report: mean and standard deviation in percent, of each corpus."""
     omega = partial(metrics.token_precision_omega, overlap="chroma")
-    measures = task(OwnDataset("s", *chroma(real_data)), {"omega": omega}, chunker)
-    items = measures.load()
-    found = measures.shown(items, measures.rank(items)).evaluation
+    evaluation = evaluation_of(OwnDataset("s", *chroma(real_data)), {"omega": omega}, chunker)
     for corpus, expected in published.items():
-        values = 100 * found.per_query[0, [each == corpus for each in found.query_types]]
+        values = 100 * evaluation.per_query[0, [name == corpus for name in evaluation.query_types]]
         assert (values.mean(), values.std()) == pytest.approx(expected, abs=0.051)
 
 
@@ -374,11 +369,8 @@ def test_a_published_table_of_chunks_of_200_tokens_is_reproduced(real_data, tmp_
     table[table["corpus_id"] == "state_of_the_union"].to_csv(path, index=False)
     dataset = OwnDataset("s", TextCorpus(f"{corpus.path}/state_of_the_union.md"), span_questions(str(path)))
     retriever = DenseRetriever(SentenceTransformerEncoder(), NO_STORE)
-    measures = task(
-        dataset, {each.__name__: partial(each, overlap="chroma") for each in PUBLISHED}, FixedTokens(200), retriever
-    )
-    items = measures.load()
-    found = measures.shown(items, measures.rank(items)).evaluation
-    for (means, deviation), values in zip(PUBLISHED.values(), 100 * found.values, strict=True):
+    chosen = {metric.__name__: partial(metric, overlap="chroma") for metric in PUBLISHED}
+    evaluation = evaluation_of(dataset, chosen, FixedTokens(200), retriever)
+    for (means, deviation), values in zip(PUBLISHED.values(), 100 * evaluation.values, strict=True):
         assert values[:10].mean(axis=1) == pytest.approx(means, abs=0.006)
         assert values[4].std() == pytest.approx(deviation, abs=0.006)

@@ -6,14 +6,13 @@ import pytrec_eval
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from rankings import dataset_of, paged, ranking_of
 
 import ragsweep
-from ragsweep.core.arrays import NOTHING
 from ragsweep.core.trec_files import strictly_falling
-from ragsweep.datasets import Collection, Dataset, Document, FixedChunker, Judgment, Query, RecursiveChunker
+from ragsweep.datasets import Document, FixedChunker, RecursiveChunker
 from ragsweep.evaluation import average_precision, f1, hit_rate, judge, mrr, ndcg, precision, recall
-from ragsweep.retrieval import ranked
-from ragsweep.tasks.ranking.trec_lines import qrels_lines, run_lines
+from ragsweep.tasks.ranking.ranking_tables import qrels_lines, run_lines
 from ragsweep.tasks.ranking.units import units_of_ranking
 
 METRICS = {
@@ -30,19 +29,22 @@ LETTERS = RecursiveChunker(size=1, overlap=0)  # one passage per letter
 ACROSS_PAGES = FixedChunker(size=5, overlap=2, unit="characters", across_pages=True)
 
 
-def small(pages, judgments, source="a.pdf", queries=("q1", "q2", "q3"), chunker=LETTERS):
+def small(pages, judgments, queries=("q1", "q2", "q3"), chunker=LETTERS):
     """A dataset of pages with these texts, and the judged queries."""
-    document = Document.from_pages(source, [(str(n), f"{source}#{n}", text) for n, text in enumerate(pages, start=1)])
-    asked = tuple(Query(query, query) for query in queries)
-    return Dataset.from_collection(Collection("small", "page", (document,), asked, tuple(judgments)), chunker)
+    asked = {query: query for query in queries}
+    return dataset_of([paged("a.pdf", *pages)], asked, judgments, chunker=chunker)
+
+
+def read_back(folder, dataset, run, **settings):
+    """What ragsweep measures of the exported files."""
+    (folder / "ranking.trec").write_text("".join(run))
+    (folder / "qrels.trec").write_text("".join(qrels_lines(dataset)))
+    return ragsweep.evaluate(folder / "ranking.trec", folder / "qrels.trec", resamples=1, **settings)
 
 
 def exported(dataset, candidates, **settings):
     """The judged rankings, given as `{passage: score}` per query, and the lines of the run file."""
-    width = max(1, *map(len, candidates))
-    passages = np.array([[*found, *[NOTHING] * (width - len(found))] for found in candidates])
-    scores = np.array([[*found.values(), *[0.0] * (width - len(found))] for found in candidates])
-    ranking = ranked(passages, scores, width, latency_ms=np.empty(0))
+    ranking = ranking_of(*candidates)
     units = units_of_ranking(ranking.passages, dataset)
     judged = judge(units, dataset.qrels.query, dataset.qrels.unit, dataset.qrels.grade, **settings)
     return judged, list(run_lines(judged, ranking, dataset, "tag"))
@@ -74,7 +76,7 @@ def measurements(draw):
     units = st.sampled_from([*(f"a.pdf#{n}" for n in range(1, len(pages) + 1)), "lost.pdf#1"])
     judged = draw(st.dictionaries(st.tuples(st.sampled_from(["q1", "q2", "q3"]), units), st.integers(0, 3), min_size=1))
     chunker = draw(st.sampled_from([LETTERS, ACROSS_PAGES]))
-    dataset = small(pages, [Judgment(*pair, grade) for pair, grade in judged.items()], chunker=chunker)
+    dataset = small(pages, judged, chunker=chunker)
     passages = st.integers(0, len(dataset.passages) - 1)
     candidates = draw(
         st.lists(st.dictionaries(passages, st.integers(-2, 2) | st.floats(-9, 9)), min_size=3, max_size=3)
@@ -88,24 +90,11 @@ def test_every_metric_of_every_query_equals_trec_eval(collapse, measurement, k, 
     dataset, candidates = measurement
     judged, run = exported(dataset, candidates, collapse=collapse, relevance_level=level)
     oracle = trec_eval(run, dataset, k, level)
-    ours = {name: metric(judged, k) for name, metric in METRICS.items()}
     for row, query in enumerate(judged.queries):
         expected = oracle.get(dataset.queries[query].query_id, ZERO)
-        assert {name: values[row] for name, values in ours.items()} == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize("collapse", ["after_cutoff", "before_cutoff"])
-@given(measurement=measurements(), k=st.integers(1, 12))
-def test_f1_follows_from_precision_and_recall_of_trec_eval(collapse, measurement, k):
-    dataset, candidates = measurement
-    judged, run = exported(dataset, candidates, collapse=collapse)
-    oracle = trec_eval(run, dataset, k, relevance_level=1)
-    expected = []
-    for query in judged.queries:
-        values = oracle.get(dataset.queries[query].query_id, ZERO)
-        total = values["P"] + values["recall"]
-        expected.append(2 * values["P"] * values["recall"] / total if total else 0.0)
-    np.testing.assert_allclose(f1(judged, k), expected, rtol=0, atol=1e-12)
+        total = expected["P"] + expected["recall"]
+        expected = {**expected, "f1": 2 * expected["P"] * expected["recall"] / total if total else 0.0}
+        assert {name: metric(judged, k)[row] for name, metric in OURS.items()} == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.usefixtures("long_work")
@@ -115,28 +104,21 @@ def test_the_files_read_back_give_the_same_numbers_to_the_last_bit(tmp_path_fact
     dataset, candidates = measurement
     assume(dataset.qrels.grade.max() >= level)  # otherwise there is nothing to measure
     judged, run = exported(dataset, candidates, collapse=collapse, relevance_level=level)
-    folder = tmp_path_factory.getbasetemp()
-    (folder / "ranking.trec").write_text("".join(run))
-    (folder / "qrels.trec").write_text("".join(qrels_lines(dataset)))
-    found = ragsweep.evaluate(
-        folder / "ranking.trec", folder / "qrels.trec", k=k, relevance_level=level, metrics=OURS, resamples=1
-    )
-    again = found.per_query.set_index("query_id")
+    settings = {"k": k, "relevance_level": level, "metrics": OURS}
+    again = read_back(tmp_path_factory.getbasetemp(), dataset, run, **settings).per_query.set_index("query_id")
     for row, query in enumerate(judged.queries):
         expected = {name: metric(judged, k)[row] for name, metric in OURS.items()}
         assert again.loc[dataset.queries[query].query_id].to_dict() == expected
 
 
-ONE = [Judgment("q1", "a.pdf#1", 1)]
+ONE = {("q1", "a.pdf#1"): 1}
 
 
 def test_a_query_id_that_starts_with_a_hash_is_not_read_as_a_comment(tmp_path):
-    dataset = small(["text"], [Judgment("#1", "a.pdf#1", 1)], queries=("#1",))
+    dataset = small(["text"], {("#1", "a.pdf#1"): 1}, queries=("#1",))
     _, run = exported(dataset, [{0: 1.0}])
-    (tmp_path / "ranking.trec").write_text("".join(run))
-    (tmp_path / "qrels.trec").write_text("".join(qrels_lines(dataset)))
-    found = ragsweep.evaluate(tmp_path / "ranking.trec", tmp_path / "qrels.trec", resamples=1)
-    assert (found.query_ids, found.means["recall"]) == (("%231",), 1)
+    result = read_back(tmp_path, dataset, run)
+    assert (result.query_ids, result.means["recall"]) == (("%231",), 1)
 
 
 def test_a_later_passage_of_a_unit_keeps_its_rank_under_another_id():
@@ -147,10 +129,7 @@ def test_a_later_passage_of_a_unit_keeps_its_rank_under_another_id():
 def test_repeated_page_labels_give_no_duplicate_lines():
     pages = [("1", "a.pdf#1", "x"), ("1", "a.pdf#1", "y"), ("1", "a.pdf#1", "z")]
     document = Document.from_pages("a.pdf", pages)
-    dataset = Dataset.from_collection(
-        Collection("small", "page", (document,), (Query("q1", "q"),), tuple(ONE)), LETTERS
-    )
-    _, run = exported(dataset, [{0: 3.0, 1: 2.0, 2: 1.0}])
+    _, run = exported(dataset_of([document], {"q1": "q"}, ONE, chunker=LETTERS), [{0: 3.0, 1: 2.0, 2: 1.0}])
     assert len({line.split()[2] for line in run}) == 3
 
 

@@ -6,26 +6,21 @@ import numpy as np
 import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
+from rankings import collection_of, dataset_of, paged, ranking_task
 
-from ragsweep.datasets import Collection, Dataset, Document, FixedChunker, Judgment, PageChunker, Query
+from ragsweep.datasets import FixedChunker, PageChunker
 from ragsweep.evaluation import recall
-from ragsweep.retrieval import NOTHING, SparseRetriever
-from ragsweep.store.stage_store import NO_STORE
-from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
-from ragsweep.tasks.ranking.ranking_task import RankingTask
+from ragsweep.retrieval import NOTHING
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep.tasks.task import Record
-from ragsweep.testing.datasets import Loaded
 
 LETTERS = FixedChunker(size=5, overlap=0, unit="characters", across_pages=True)  # three pages of a letter each
 
 
 def dataset(pages, grades, chunker=LETTERS):
     """Pages with these texts, and grades by query and page number."""
-    document = Document.from_pages("a", [(str(n), f"a#{n}", text) for n, text in enumerate(pages, start=1)])
-    judgments = tuple(Judgment(query, f"a#{page}", grade) for (query, page), grade in grades.items())
-    queries = (Query("q", "q"), Query("r", "r"))
-    return Dataset.from_collection(Collection("small", "page", (document,), queries, judgments), chunker)
+    judgments = {(query, f"a#{page}"): grade for (query, page), grade in grades.items()}
+    return dataset_of([paged("a", *pages)], {"q": "q", "r": "r"}, judgments, chunker=chunker)
 
 
 def stands_for(small, *rankings):
@@ -39,7 +34,7 @@ def stands_for(small, *rankings):
 
 def pages_of(small, passage):
     """The units of a passage, in the order of its pages."""
-    return [small.units[unit] for each, unit in small.passages_with_units if each == passage]
+    return [small.units[unit] for holder, unit in small.passages_with_units if holder == passage]
 
 
 def test_where_nothing_was_found_for_any_query_there_are_no_units():
@@ -52,7 +47,7 @@ def slow_and_obvious(small, query, ranking):
     """The rule of `docs/strategies.md`, page by page."""
     grades = {
         small.units[unit]: grade
-        for row, unit, grade in zip(*(each.tolist() for each in vars(small.qrels).values()), strict=True)
+        for row, unit, grade in zip(*(column.tolist() for column in vars(small.qrels).values()), strict=True)
         if row == query
     }
     taken, chosen = set(), []
@@ -69,7 +64,10 @@ def slow_and_obvious(small, query, ranking):
 
 def test_a_passage_knows_its_pages():
     small = dataset(["a", "b", " ", "d", "e"], {("q", 1): 1})
-    assert [(each.text, each.page, each.page_number) for each in small.passages] == [("a\fb", 0, "1"), ("d\fe", 3, "4")]
+    assert [(passage.text, passage.page, passage.page_number) for passage in small.passages] == [
+        ("a\fb", 0, "1"),
+        ("d\fe", 3, "4"),
+    ]
     assert [pages_of(small, passage) for passage in range(2)] == [["a#1", "a#2"], ["a#4", "a#5"]]  # the third is empty
 
 
@@ -98,7 +96,9 @@ def test_every_rank_stands_for_what_the_slow_rule_says(data):
         lambda order: st.integers(0, len(order)).map(lambda length: order[:length])
     )
     rankings = [data.draw(orders), data.draw(orders)]
-    assert stands_for(small, *rankings) == [slow_and_obvious(small, row, its) for row, its in enumerate(rankings)]
+    assert stands_for(small, *rankings) == [
+        slow_and_obvious(small, row, ranking) for row, ranking in enumerate(rankings)
+    ]
 
 
 def test_a_ranking_of_single_pages_is_looked_up():
@@ -108,18 +108,10 @@ def test_a_ranking_of_single_pages_is_looked_up():
 
 
 def test_a_relevant_page_whose_passage_stands_for_another_is_explained():
-    document = Document.from_pages("a", [("1", "a#1", "iron tea"), ("2", "a#2", "iron milk")])
-    judgments = (Judgment("q", "a#1", 1), Judgment("q", "a#2", 1))
-    collection = Collection("small", "page", (document,), (Query("q", "iron"),), judgments)
-    task = RankingTask(
-        dataset=Loaded(collection),
-        chunker=FixedChunker(size=50, unit="characters", across_pages=True),
-        retriever=SparseRetriever(NO_STORE),
-        evaluation=EvaluationSettings("after_cutoff", 1, "linear", 100, {"recall": recall}),
-        k=1,
-        seed=0,
-        store=NO_STORE,
-    )
+    judgments = {("q", "a#1"): 1, ("q", "a#2"): 1}
+    collection = collection_of([paged("a", "iron tea", "iron milk")], {"q": "iron"}, judgments)
+    across = FixedChunker(size=50, unit="characters", across_pages=True)
+    task = ranking_task(metrics={"recall": recall}, k=1, collection=collection, chunker=across)
     items = task.load()
     record = Record("small", "1", pd.DataFrame({"query_id": ["q"]}), {"k": "1"})
     text = " ".join(" ".join(task.explain(items, "q", record, 100)).split())

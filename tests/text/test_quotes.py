@@ -3,7 +3,6 @@
 import unicodedata
 from unicodedata import normalize
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.fuzz import ratio
@@ -52,43 +51,37 @@ TEXT = (
 )
 
 
-def found(quote, least=0.9, text=TEXT):
+def quoted(quote, least=0.9, text=TEXT):
     span = find_quote(quote, text, least)
     return span and text[slice(*span)]
 
 
-@pytest.mark.parametrize(
-    ("quote", "expected"),
-    [
-        ("Refer at 7 g/dl.", "Refer at 7 g/dl."),  # as it is written
-        ("Anaemia is common.", "Anaemia is com-\nmon"),  # a hyphen at a line end
-        ("give one film-coated tablet a day", "Give one \ufb01lm-coated  tablet\na day"),  # a ligature, spaces, case
-        ("Give two film-coated tablets a day", None),  # 4 of 26 letters are others
-        ("Irontablets are freee", "Iron tablets are free"),  # one letter too many
-        ("Give her water", None),
-        ("...", None),
-    ],
-)
-def test_a_quote_is_found_as_written_or_by_its_letters_or_where_these_are_alike(quote, expected):
-    assert found(quote) == expected
+QUOTES = {
+    "Refer at 7 g/dl.": "Refer at 7 g/dl.",  # as it is written
+    "Anaemia is common.": "Anaemia is com-\nmon",  # a hyphen at a line end
+    "give one film-coated tablet a day": "Give one \ufb01lm-coated  tablet\na day",  # a ligature, spaces, case
+    "Give two film-coated tablets a day": None,  # 4 of 26 letters are others
+    "Irontablets are freee": "Iron tablets are free",  # one letter too many
+    "Give her water": None,
+    "...": None,
+}
+
+
+def test_a_quote_is_found_as_written_or_by_its_letters_or_where_these_are_alike():
+    assert {quote: quoted(quote) for quote in QUOTES} == QUOTES
 
 
 def test_the_threshold_decides_what_is_alike():
     quote = "Return at 7 g/dl. Iron tablets are cheap."
-    assert found(quote, 0.95) is None
-    assert found(quote, 0.6)
+    assert quoted(quote, 0.95) is None
+    assert quoted(quote, 0.6)
 
 
-@pytest.mark.parametrize(
-    "quote", ["Refer at 8 g/dl. Iron tablets are free.", "Iron tablets are not free.", "Refer at 17 g/dl"]
-)
-def test_another_number_or_a_negation_is_another_text(quote):
-    assert found(quote, 0.6) is None
-    assert found(quote, 0.6, text=f"{TEXT} 0.8 g/dl") is None
-
-
-def test_the_same_letters_with_another_number_are_another_text():
-    assert found("Give 15 mg daily", text="Give 1.5 mg daily.") is None
+def test_another_number_or_a_negation_is_another_text():
+    for quote in ("Refer at 8 g/dl. Iron tablets are free.", "Iron tablets are not free.", "Refer at 17 g/dl"):
+        assert quoted(quote, 0.6) is None
+        assert quoted(quote, 0.6, text=f"{TEXT} 0.8 g/dl") is None
+    assert quoted("Give 15 mg daily", text="Give 1.5 mg daily.") is None  # the same letters
 
 
 def test_of_places_that_are_equally_alike_the_first_is_taken():

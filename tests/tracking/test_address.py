@@ -2,17 +2,18 @@
 
 import os
 import re
+import sqlite3
 from urllib.parse import quote
 
 import pytest
-from application import assert_refused, succeeded
+from application import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
 
 import ragsweep
 from ragsweep.app.commands.stores import ui
 from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError
-from ragsweep.tracking.address import check_address, check_arguments
+from ragsweep.tracking.address import absolute, check_address, check_arguments
 from ragsweep.tracking.tracking_store import open_store
 
 CANARY = "c4n4ry"
@@ -35,17 +36,30 @@ SECRET = {
     "mistyped": f"http//alice:{CANARY}@127.0.0.1:9",
     "unreadable": f"http://alice:{CANARY}{{[@127.0.0.1:9",
 }
-ENTRANCES = {
-    "run": lambda application, uri: application.run(uri),
-    "sweep": lambda application, uri: application.run("-m", "k=1,2", uri),
-    "swept": lambda application, uri: application.run("-m", f"{uri},sqlite:///x.db"),
-    "dry sweep": lambda application, uri: application.run("-m", "k=1,2", uri, "+dry_run=true"),
-    "verbose": lambda application, uri: application.run("-v", uri),
-    "shown": lambda application, uri: application.run(uri, "--cfg", "job"),
-    "reproduce": lambda application, uri: application.script("reproduce", "a", uri),
-    "explain, no query": lambda application, uri: application.script("explain", "a", uri),
-    "reproduce, as an option": lambda application, uri: application.script("reproduce", "a", f"--{uri}"),
-}
+ENTRANCES = (
+    ["run", "{}"],
+    ["run", "-m", "k=1,2", "{}"],
+    ["run", "-m", "{},sqlite:///x.db"],
+    ["run", "-m", "k=1,2", "{}", "+dry_run=true"],
+    ["run", "-v", "{}"],
+    ["run", "{}", "--cfg", "job"],
+    ["reproduce", "a", "{}"],
+    ["explain", "a", "{}"],
+    ["reproduce", "a", "--{}"],
+    ["run", f"hydra.job.env_set.MLFLOW_TRACKING_PASSWORD={CANARY}"],
+)
+WITHIN = (  # where the address can be in an argument
+    "tracking={{uri: '{}'}}",
+    "++tracking.uri={}",
+    "hydra.sweeper.params.tracking.uri={}",
+    "+hydra.sweeper.params={{k: '1,2', tracking.uri: '{}'}}",
+    "hydra.sweeper.params={{'tracking.uri':{}}}",
+    "--tracking.uri=sqlite:///x.db,{}",
+    "questions.uri={}",
+    "+dataset.questions.uri={}",
+    "retriever.uri={}",
+    "+hydra.sweeper.params={{task.retriever.uri: '{}'}}",
+)
 
 
 def left_behind(folder, needle):
@@ -61,96 +75,62 @@ def assert_kept_secret(process, application):
     assert not (application.home / "outputs").exists()
 
 
-@pytest.mark.parametrize("entrance", ENTRANCES)
-def test_a_password_in_the_address_is_refused_without_repeating_it(application, entrance):
-    process = ENTRANCES[entrance](application, f"tracking.uri={SECRET['password']}")
-    assert_kept_secret(process, application)
-    if entrance != "verbose":
-        [line] = process.stderr.splitlines()
-        assert "MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD" in line
+def refusal_of(check, *arguments, **named):
+    """The message of a refusal, which does not repeat the password."""
+    with pytest.raises(RefusedError) as refused:
+        check(*arguments, **named)
+    assert CANARY not in str(refused.value)
+    return str(refused.value)
 
 
-@pytest.mark.parametrize("kind", sorted(SECRET.keys() - {"mistyped", "unreadable"}))
-def test_every_kind_of_password_is_refused(kind):
-    with pytest.raises(RefusedError) as error:
-        check_arguments([f"tracking.uri={SECRET[kind]}"])
-    assert CANARY not in str(error.value)
+def test_a_password_in_the_address_is_refused_without_repeating_it(application):
+    for arguments in ENTRANCES:
+        address = f"tracking.uri={SECRET['password']}"
+        process = application.start_script_here(*(argument.format(address) for argument in arguments))
+        assert_kept_secret(process, application)
+        assert "MLFLOW_TRACKING_" in process.stderr
+        assert "-v" in arguments or len(process.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("kind", ["mistyped", "no host", "unreadable"])
-def test_a_port_that_may_be_a_password_is_in_no_traceback(application, kind):
-    assert_kept_secret(application.run("-v", f"tracking.uri={SECRET[kind]}"), application)
-
-
-@pytest.mark.parametrize("kind", ["password", "postgresql", "server in the user", "no scheme"])
 @pytest.mark.parametrize(
-    "argument",
+    ("arguments", "variable"),
     [
-        "tracking={{uri: '{}'}}",
-        "++tracking.uri={}",
-        "hydra.sweeper.params.tracking.uri={}",
-        "+hydra.sweeper.params={{k: '1,2', tracking.uri: '{}'}}",
-        "hydra.sweeper.params={{'tracking.uri':{}}}",
-        "--tracking.uri=sqlite:///x.db,{}",
-        "questions.uri={}",
-        "+dataset.questions.uri={}",
-        "retriever.uri={}",
-        "+hydra.sweeper.params={{task.retriever.uri: '{}'}}",
+        *((["-v", f"tracking.uri={SECRET[kind]}"], "") for kind in ("mistyped", "no host", "unreadable")),
+        (["tracking.uri=${oc.env:ADDRESS}"], SECRET["postgresql"]),
+        (["-m", "k=1,2", "tracking.uri=${oc.env:ADDRESS}"], SECRET["no scheme"]),
     ],
 )
-def test_a_password_is_found_wherever_the_address_is_set(argument, kind):
-    setting = next((name for name in ("questions.uri", "retriever.uri") if name in argument), "tracking.uri")
-    with pytest.raises(RefusedError, match=f"^{setting}: ") as error:
-        check_arguments([argument.format(SECRET[kind])])
-    assert CANARY not in str(error.value)
+def test_what_is_seen_only_later_is_not_repeated_either(application, arguments, variable):
+    """A port that may be a password, in no traceback; and a password from the environment."""
+    assert_kept_secret(application.run(*arguments, ADDRESS=variable), application)
 
 
-@pytest.mark.parametrize(
-    "argument",
-    [
-        """hydra.job.env_set={"MLFLOW_TRACKING_PASSWORD": hunter2}""",
-        """hydra.job.env_set={'PGPASSWORD' : hunter2}""",
-        "hydra.job.env_set.MLFLOW_TRACKING_TOKEN=hunter2",
-    ],
-)
-def test_a_password_for_the_environment_of_jobs_is_refused_without_repeating_it(argument):
-    with pytest.raises(RefusedError, match="expected in the environment, not among the arguments") as error:
-        check_arguments([argument])
-    assert "hunter2" not in str(error.value)
+def test_a_password_is_found_wherever_the_address_is_set():
+    for kind in SECRET.keys() - {"mistyped", "unreadable"}:
+        refusal_of(check_arguments, [f"tracking.uri={SECRET[kind]}"])
+    for argument in WITHIN:
+        setting = next((name for name in ("questions.uri", "retriever.uri") if name in argument), "tracking.uri")
+        for kind in ("password", "postgresql", "server in the user", "no scheme"):
+            assert refusal_of(check_arguments, [argument.format(SECRET[kind])]).startswith(f"{setting}: ")
+    for variables in ('={"MLFLOW_TRACKING_PASSWORD": %s}', "={'PGPASSWORD' : %s}", ".MLFLOW_TRACKING_TOKEN=%s"):
+        refusal = refusal_of(check_arguments, [f"hydra.job.env_set{variables % CANARY}"])
+        assert "expected in the environment" in refusal
 
 
-@pytest.mark.parametrize(
-    "uri",
-    [
+def test_another_kind_of_store_is_refused_with_the_kinds_that_there_are():
+    for uri in [
         *("databricks://x", "file:///mlruns", "mlruns", "postgres://h/db", "gopher://x", "httpx://x", "http://"),
         *("127.0.0.1:5000", "sqlite://", "sqlite:///:memory:", "sqlite:///file:x?uri=true", "sqlite:///~/x.db"),
-    ],
-)
-def test_another_kind_of_store_is_refused_with_the_kinds_that_there_are(uri):
-    with pytest.raises(RefusedError, match=r"sqlite:///mlflow\.db .*an MLflow server, SQLite, PostgreSQL, MySQL or"):
-        check_address(uri)
-    with pytest.raises(RefusedError, match=r"^questions\.uri: "):
-        check_address(uri, "questions.uri")
+    ]:
+        refusal = refusal_of(check_address, uri)
+        assert re.search(r"sqlite:///mlflow\.db .*an MLflow server, SQLite, PostgreSQL, MySQL or", refusal), uri
+        assert refusal_of(check_address, uri, "questions.uri").startswith("questions.uri: ")
 
 
-def test_a_password_from_elsewhere_is_refused(application):
-    process = application.run("tracking.uri=${oc.env:ADDRESS}", ADDRESS=SECRET["postgresql"])
-    assert_kept_secret(process, application)
-    assert "PGPASSWORD" in process.stderr
-    process = application.run("-m", "k=1,2", "tracking.uri=${oc.env:ADDRESS}", ADDRESS=SECRET["no scheme"])
-    assert_kept_secret(process, application)
-    process = application.run("hydra.job.env_set.MLFLOW_TRACKING_PASSWORD=" + CANARY)
-    assert_kept_secret(process, application)
-
-
-@pytest.mark.parametrize(
-    "ask", [ragsweep.runs, lambda uri: ragsweep.per_query("x", uri=uri)], ids=["runs", "per_query"]
-)
-@pytest.mark.parametrize("kind", SECRET)
-def test_a_notebook_is_told_without_repeating_it(ask, kind):
-    with pytest.raises(RefusedError) as error:
-        ask(uri=SECRET[kind]) if ask is ragsweep.runs else ask(SECRET[kind])
-    assert CANARY not in str(error.value)
+def test_a_notebook_is_told_without_repeating_it():
+    for uri in SECRET.values():
+        refusal_of(ragsweep.runs, uri=uri)
+        refusal_of(ragsweep.per_query, "x", uri=uri)
 
 
 @given(
@@ -163,14 +143,11 @@ def test_whatever_else_is_in_it_a_password_is_not_repeated(scheme, user, rest, q
     password = f"{CANARY}{rest}"
     uri = f"{scheme}://{user}:{quote(password, safe='') if quoted else password}@host/x"
     for check in (check_address, lambda uri: check_arguments([f"tracking.uri={uri}"])):
-        with pytest.raises(RefusedError) as error:
-            check(uri)
-        assert CANARY not in str(error.value)
+        refusal_of(check, uri)
 
 
-@pytest.mark.parametrize(
-    "uri",
-    [
+def test_an_address_without_a_password_is_fine():
+    for uri in [
         "http://127.0.0.1:5000",
         "https://mlflow.example.org/team/@mlflow",
         "postgresql://mlflow@127.0.0.1:5432/mlflow",
@@ -180,11 +157,9 @@ def test_whatever_else_is_in_it_a_password_is_not_repeated(scheme, user, rest, q
         "postgresql://me@server@db/mlflow",
         "sqlite:////home/me@work/token=1/it's a store/mlflow.db",
         "sqlite:///mlflow.db",
-    ],
-)
-def test_an_address_without_a_password_is_fine(uri):
-    check_address(uri)
-    check_arguments([f"tracking.uri={uri}", f"tracking.uri='{uri}',{uri}", "hydra.job.env_copy=[PGPASSWORD]"])
+    ]:
+        check_address(uri)
+        check_arguments([f"tracking.uri={uri}", f"tracking.uri='{uri}',{uri}", "hydra.job.env_copy=[PGPASSWORD]"])
 
 
 @pytest.fixture
@@ -193,18 +168,9 @@ def places(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "notes.txt").write_text("notes, but no database\n" * 100)
     os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "other.db").write_bytes(_other_database(tmp_path))
-    return tmp_path
-
-
-def _other_database(folder):
-    import sqlite3
-
-    with sqlite3.connect(folder / "draft") as connection:
+    with sqlite3.connect(tmp_path / "other.db") as connection:
         connection.execute("CREATE TABLE bookmarks (name TEXT)")
-    content = (folder / "draft").read_bytes()
-    (folder / "draft").unlink()
-    return content
+    return tmp_path
 
 
 UNUSABLE = {
@@ -222,17 +188,16 @@ UNUSABLE = {
 
 
 @pytest.mark.timeout(60)  # MLflow itself would try for minutes
-@pytest.mark.parametrize("uri", UNUSABLE)
-def test_what_cannot_be_a_store_is_refused_soon_and_left_alone(places, uri):
+def test_what_cannot_be_a_store_is_refused_soon_and_left_alone(places):
     before = {path: path.stat().st_mtime_ns for path in places.rglob("*") if path.is_file()}
-    with pytest.raises(TrackingError, match=f"^tracking.uri: .*{re.escape(UNUSABLE[uri])}"):
-        open_store(uri.format(places), "new", str(places / "artifacts"))
+    for uri, reason in UNUSABLE.items():
+        with pytest.raises(TrackingError, match=f"^tracking.uri: .*{re.escape(reason)}"):
+            open_store(uri.format(places), "new", str(places / "artifacts"))
     assert {path: path.stat().st_mtime_ns for path in places.rglob("*") if path.is_file()} == before
 
 
-@pytest.mark.parametrize("mode", [["-m", "k=1,2"], ["retriever=sparse"]], ids=["sweep", "run"])
-def test_a_run_is_refused_before_any_work(application, places, mode):
-    process = application.run(*mode, f"tracking.uri=sqlite:///{places}/notes.txt")
+def test_a_sweep_is_refused_before_any_work(application, places):
+    process = application.run("-m", "k=1,2", f"tracking.uri=sqlite:///{places}/notes.txt")
     assert_refused(process, application, "file is not a database")
     assert "tracking.uri: " in process.stderr
 
@@ -244,21 +209,14 @@ def test_a_folder_that_cannot_be_written_to_is_named(application, tmp_path):
     assert_refused(process, application, "closed cannot be written to")
 
 
-def test_a_relative_address_is_kept_in_full_and_files_beside_the_database_are_left_alone(application, dataset):
-    (application.home / "sub").mkdir()
-    others = [application.home / "sub" / name for name in ("mine.lock", "mine.new")]
-    for other in others:
-        other.write_text("mine")
-    succeeded(application.run(*dataset, "retriever=sparse", "tracking.uri=sqlite:///sub/mine.db"))
-    assert (application.home / "sub" / "mine.db").exists()
-    journal = (application.home / "outputs" / "tracking.json").read_text()
-    assert f"sqlite:///{application.home}/sub/mine.db" in journal
-    assert [other.read_text() for other in others] == ["mine", "mine"]
+def test_a_relative_address_is_kept_in_full(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert absolute("sqlite:///sub/mine.db") == f"sqlite:///{tmp_path}/sub/mine.db"
 
 
-@pytest.mark.parametrize("kind", ["password", "token", "slash", "query", "unreadable"])
-def test_the_ui_does_not_repeat_the_password_of_a_server(monkeypatch, kind):
-    monkeypatch.setattr("sys.argv", ["ui", "--uri", SECRET[kind]])
-    with pytest.raises(RagsweepError, match=r"127\.0\.0\.1:9.* is a server; open it|has a user or password") as caught:
-        ui()
-    assert CANARY not in str(caught.value)
+def test_the_ui_does_not_repeat_the_password_of_a_server(monkeypatch):
+    for kind in ("password", "token", "slash", "query", "unreadable"):
+        monkeypatch.setattr("sys.argv", ["ui", "--uri", SECRET[kind]])
+        with pytest.raises(RagsweepError, match=r"is a server; open it|has a user or password") as refused:
+            ui()
+        assert CANARY not in str(refused.value)

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +16,7 @@ import small
 from application import COMMAND, succeeded
 from mlflow import MlflowClient
 from servers import free_port
+from warm import Process
 
 SERVER = pytest.param("server", marks=[pytest.mark.server, pytest.mark.extra("server")])
 LOST = ("Who may give vaccines?", ["anaemia.pdf#3"], "factual")  # judged wrong, so that the report explains it
@@ -26,9 +28,24 @@ def environment(**more):
     return kept | {"PATH": f"{COMMAND.parent}:{os.environ['PATH']}"} | more
 
 
+STAND_IN = """#!/bin/sh
+printf '%s\\0' "$PWD" "$RAGSWEEP_PROJECT" "$@" > "$0.typed"
+"""
+
+
 def bash(command, folder, **more):
-    shell = ["bash", "-c", command]
-    return subprocess.run(shell, capture_output=True, text=True, check=False, cwd=folder, env=environment(**more))
+    """What bash makes of a command: `ragsweep` in it starts in a process that has its libraries loaded."""
+    with TemporaryDirectory() as first:
+        stand_in = Path(first, "ragsweep")
+        stand_in.write_text(STAND_IN)
+        stand_in.chmod(0o755)
+        shell = environment(PATH=f"{first}:{os.environ['PATH']}")
+        subprocess.run(["bash", "-c", command], check=True, cwd=folder, env=shell)
+        place, project, *arguments = stand_in.with_suffix(".typed").read_text().split("\0")[:-1]
+    named = {"RAGSWEEP_PROJECT": project} if project else {}
+    process = Process(COMMAND, arguments, Path(place), environment(**more, **named))
+    out, err = process.communicate(timeout=300)
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 def arguments_of(kind, home):
@@ -74,7 +91,7 @@ def swept(request, tmp_path_factory, empty_database, processes):
         child = f"tags.`mlflow.parentRunId` = '{sweep_id}'"
         yield SimpleNamespace(
             output=done.stdout,
-            places=[each for each in arguments if each.startswith(("dataset.doc", "dataset.que"))],
+            places=[argument for argument in arguments if argument.startswith(("dataset.doc", "dataset.que"))],
             client=client,
             sweep=sweep,
             children=client.search_runs([sweep.info.experiment_id], child),
@@ -95,7 +112,7 @@ def latest(swept):
 
 def test_the_commands_of_a_report_run_as_printed(swept):
     page = re.findall("<code>(.*ragsweep.*)</code>", swept.report.read_text())
-    commands = {re.search(r"ragsweep (\w+)", each)[1]: html.unescape(each) for each in page}
+    commands = {re.search(r"ragsweep (\w+)", command)[1]: html.unescape(command) for command in page}
     assert {*commands} == {"run", "reproduce", "compare", "explain"}
     text = swept.report.with_name("report.md").read_text()
     assert all(commands[name] in text for name in ("run", "reproduce", "compare"))
@@ -105,15 +122,13 @@ def test_the_commands_of_a_report_run_as_printed(swept):
     assert done.stdout.endswith("all identical\n")
 
 
-@pytest.mark.parametrize("which", ["run", "sweep"])
-def test_the_tag_of_a_run_makes_it_again(swept, which):
-    before = latest(swept).info.run_id
-    [made, *_] = swept.children if which == "run" else [swept.sweep]
-    command = made.data.tags["reproduce"]
-    succeeded(swept.bash(command))
-    again = latest(swept)
-    assert again.info.run_id != before
-    assert numbers(again) in [numbers(run) for run in ([made] if which == "run" else swept.children)]
+def test_the_tag_of_a_run_and_of_a_sweep_makes_it_again(swept):
+    for run, expected in ((swept.children[0], swept.children[:1]), (swept.sweep, swept.children)):
+        before = latest(swept).info.run_id
+        succeeded(swept.bash(run.data.tags["reproduce"]))
+        again = latest(swept)
+        assert again.info.run_id != before
+        assert numbers(again) in [numbers(run) for run in expected]
 
 
 @pytest.mark.parametrize("swept", ["local"], indirect=True)
@@ -134,8 +149,7 @@ def test_a_refusal_and_a_model_card_name_commands_that_run(swept, tmp_path):
     refused = swept.bash(f"{before}{gate}{after}")
     assert refused.returncode == 2, refused.stdout
     command = refused.stderr.partition("this makes it: ")[2].strip().replace("RUN_ID", run_id)
-    places = " ".join(shlex.quote(each) for each in swept.places)
-    succeeded(swept.bash(f"{command} --out {tmp_path}/made {places}"))
+    succeeded(swept.bash(f"{command} --out {tmp_path}/made {shlex.join(swept.places)}"))
     if not swept.places:  # else the folder of documents must be named, too
         check = re.search("`ragsweep (check FOLDER)`", (tmp_path / "made/README.md").read_text())[1]
         succeeded(swept.bash(f"{before}{check.replace('FOLDER', f'{tmp_path}/made')}"))

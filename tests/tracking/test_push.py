@@ -3,10 +3,9 @@
 import json
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 
 import pytest
 from application import error_lines, printed_arguments, succeeded
@@ -16,13 +15,9 @@ from mlflow import MlflowClient
 
 from ragsweep.tracking import push
 from ragsweep.tracking.journal import Journal, create_run
+from tracking.stored import ANYTHING, change_journal, execute, pushed
 
-SECRET = "a password of ours"
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=5,
-)
+SECRET, PASSWORD = "a secret of ours", "c4n4ry"
 
 
 def waiting_run(folder, uri, /, **fields):
@@ -32,8 +27,7 @@ def waiting_run(folder, uri, /, **fields):
     journal = Journal(uri, None, "waiting", "k=1", {"sweep.id": "1"}, 1, status="FINISHED", ended=2)
     journal.metrics, journal.parts = [("f1", 0, 0.5)], ["results"]
     journal.write(folder)
-    file = folder / "tracking.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), **fields}))
+    change_journal(folder, **fields)
     return folder
 
 
@@ -54,32 +48,27 @@ def uploaded(application):
 def test_a_waiting_run_is_uploaded_once(home, application):
     waiting_run(home / "outputs" / "0", application.uri)
     for expected in ("1 run uploaded\n", "0 runs uploaded\n"):
-        process = application.push()
+        process = pushed(application)
         assert (process.returncode, process.stdout, process.stderr) == (0, expected, "")
     [run] = application.runs()
     assert (run.info.status, run.data.metrics["f1"]) == ("FINISHED", 0.5)
     assert uploaded(application) == "f1\n0.5\n"
 
 
-@pytest.mark.parametrize("part", ["/HOME/secret.txt", "../../secret.txt", "results/../../../secret.txt", ".", "", "\0"])
-def test_a_part_outside_of_the_run_is_not_uploaded(home, application, part):
-    folder = waiting_run(home / "outputs" / "0", application.uri, parts=[part.replace("/HOME", str(home))])
-    waiting_run(home / "outputs" / "1", application.uri)
-    _, refused, _ = push(home / "outputs", application.uri, None)
-    assert list(refused) == [folder]
-    assert "is not in the run's folder" in refused[folder]
-    assert len(application.runs()) == 1
+def test_no_part_outside_of_the_run_is_uploaded_nor_a_link_followed(home, application):
+    outside = [f"{home}/secret.txt", "../../secret.txt", "results/../../../secret.txt", ".", "", "\0"]
+    for number, part in enumerate(outside):
+        waiting_run(home / "outputs" / f"outside{number}", application.uri, parts=[part])
+    for number, link in enumerate(["results/link.txt", "results/below/link", "link"]):
+        folder = waiting_run(home / "outputs" / f"link{number}", application.uri, parts=["results", link])
+        (folder / link).parent.mkdir(exist_ok=True)
+        (folder / link).symlink_to(home / "secret.txt" if link.endswith("txt") else home)
+    waiting_run(home / "outputs" / "whole", application.uri)
+    count, refused, _ = push(home / "outputs", application.uri, None)
+    for folder, reason in refused.items():
+        assert ("is not in the run's folder" if "outside" in folder.name else "part") in reason
+    assert (count, len(refused), len(application.runs())) == (1, 9, 1)
     assert SECRET not in uploaded(application)
-
-
-@pytest.mark.parametrize("link", ["results/link.txt", "results/below/link", "link"])
-def test_a_link_in_a_part_is_not_followed(home, application, link):
-    folder = waiting_run(home / "outputs" / "0", application.uri, parts=["results", link])
-    (folder / link).parent.mkdir(exist_ok=True)
-    (folder / link).symlink_to(home / "secret.txt" if link.endswith("txt") else home)
-    _, refused, _ = push(home / "outputs", application.uri, None)
-    assert "part" in refused[folder]
-    assert application.runs() == []
 
 
 def test_the_journal_of_a_folder_is_no_link(home, application):
@@ -110,9 +99,8 @@ def test_a_run_of_another_one_s_number_does_not_overwrite_it(home, application):
 def test_the_results_of_a_run_that_the_store_has_whole_stay(home, application):
     folder = waiting_run(home / "outputs" / "0", application.uri)
     push(home / "outputs", application.uri, None)
-    record = json.loads((folder / "tracking.json").read_text())
-    forged = {"metrics": [["f1", 0, 0.9]], "uploaded": False, "tags": {**record["tags"], "decision": "tied"}}
-    (folder / "tracking.json").write_text(json.dumps({**record, **forged}))
+    tags = {**change_journal(folder)["tags"], "decision": "tied"}
+    change_journal(folder, metrics=[["f1", 0, 0.9]], uploaded=False, tags=tags)
     (folder / "results" / "numbers.csv").write_text("f1\n0.9\n")
     assert push(home / "outputs", application.uri, None).uploaded == 1
     [run] = application.runs()
@@ -122,11 +110,11 @@ def test_the_results_of_a_run_that_the_store_has_whole_stay(home, application):
 
 def test_a_store_that_only_a_journal_names_gets_nothing_until_the_user_says_so(home, application):
     folder = waiting_run(home / "outputs" / "0", application.uri, artifacts=str(home / "elsewhere"))
-    process = application.start_script("push", str(home / "outputs"))
+    process = application.start_script_here("push", str(home / "outputs"))
     assert (process.returncode, process.stdout) == (2, "0 runs uploaded\n")
     [line] = process.stderr.splitlines()
-    said, _, command = line.rpartition(": ")
-    assert said == f"push: {folder}: was made for another store; if you trust that one"
+    reason, _, command = line.rpartition(": ")
+    assert reason == f"push: {folder}: was made for another store; if you trust that one"
     assert command.endswith(f" ragsweep push {folder} --uri {application.uri} --artifacts {home}/elsewhere")
     assert application.runs() == []
     process = application.start_script_here(*printed_arguments(command))
@@ -165,6 +153,14 @@ BROKEN = [
     ({"started": True}, "started: expected a valid integer"),
     ({"key": "' OR '1' = '1"}, "key: String should match pattern '^[0-9a-f]{32}$'"),
     ({"name": "\ud800"}, "Invalid JSON: "),
+    *(
+        ({"uri": uri.format(PASSWORD)}, "uri: the address has a user or password in it")
+        for uri in (
+            *("http://alice:{}@there:5000", "http://alice:c4n4/{}@there", "http://{}@there:5000/mlflow"),
+            *("http://there:5000?token={}", "postgresql://alice:{}@there/db?sslmode=require"),
+            "postgresql://there/db?user=alice&password={}",
+        )
+    ),
 ]
 
 
@@ -176,10 +172,11 @@ def test_each_broken_journal_is_one_line_and_the_others_are_uploaded(home, appli
         else:
             (folder / "tracking.json").write_text(journal)
     waiting_run(home / "outputs" / "99", application.uri)
-    process = application.push()
+    process = pushed(application)
     assert (process.returncode, process.stdout) == (2, "1 run uploaded\n")
     lines = process.stderr.splitlines()
     assert len(lines) == len(BROKEN), process.stderr
+    assert PASSWORD not in process.stderr
     for number, (line, (_, expected)) in enumerate(zip(lines, BROKEN, strict=True)):
         assert line.startswith(f"push: {home}/outputs/{number:02}/tracking.json: ")
         assert expected in line
@@ -211,10 +208,10 @@ def opened_files():
 @given(data=st.data())
 def test_whatever_a_journal_holds_it_is_uploaded_or_refused_and_nothing_else_is_touched(home, application, data):
     folder = waiting_run(home / "outputs" / "0", application.uri)
-    whole = json.loads((folder / "tracking.json").read_text())
+    whole = change_journal(folder)
     paths = st.sampled_from([str(home / "private"), "../../private/secret", "..", "/", "results"])
     changes = st.dictionaries(st.sampled_from(list(whole)), ANYTHING | paths | st.lists(paths), max_size=2)
-    changed = data.draw(changes.map(lambda some: {**whole, **some}) | ANYTHING)
+    changed = data.draw(changes.map(lambda fields: {**whole, **fields}) | ANYTHING)
     (folder / "tracking.json").write_text(json.dumps(changed))
     (home / "private").mkdir(exist_ok=True)
     (home / "private" / "secret").write_text(SECRET)
@@ -228,63 +225,43 @@ def test_whatever_a_journal_holds_it_is_uploaded_or_refused_and_nothing_else_is_
     assert SECRET not in uploaded(application)
 
 
-@pytest.mark.parametrize(
-    "uri",
-    [
-        "http://alice:{}@there:5000",
-        "http://alice:c4n4/{}@there",
-        "http://{}@there:5000/mlflow",
-        "http://there:5000?token={}",
-        "postgresql://alice:{}@there/db?sslmode=require",
-        "postgresql://there/db?user=alice&password={}",
-    ],
-)
-def test_a_journal_that_has_a_password_is_refused_without_repeating_it(home, application, uri):
-    folder = waiting_run(home / "outputs" / "0", uri.format("c4n4ry"))
-    process = application.start_script_here("push", str(home / "outputs"))
-    assert process.returncode == 2
-    assert "c4n4ry" not in process.stderr
-    assert str(folder / "tracking.json") in process.stderr
-
-
 def test_a_run_that_is_taken_after_a_refusal_has_no_error(home, application):
     folder = waiting_run(home / "outputs" / "0", application.uri, params={"a@b": "1"})
     assert "a@b" in push(home / "outputs", application.uri, None).refused[folder]
     [run] = application.runs()
     assert "a@b" in run.data.tags["error"]
-    journal = json.loads((folder / "tracking.json").read_text())
-    (folder / "tracking.json").write_text(json.dumps({**journal, "params": {}}))
+    change_journal(folder, params={})
     assert push(home / "outputs", application.uri, None).uploaded == 1
     [run] = application.runs()
     assert (run.info.status, run.data.tags.get("error")) == ("FINISHED", None)
 
 
-@pytest.mark.parametrize("given", [None, "the good one"])
-def test_a_run_that_was_renamed_while_it_waited_keeps_its_name(home, application, given):
-    client = application.client()
-    journal = Journal(application.uri, None, "waiting", "sweep", {}, 1, status="FINISHED", ended=2)
-    journal.run_id = create_run(client, client.get_experiment_by_name("waiting").experiment_id, journal)
-    journal.name = "k: 3"  # as its decision names it
-    journal.write(home / "outputs" / "1")
-    if given:
-        client.update_run(journal.run_id, name=given)
-    assert application.push().returncode == 0
-    assert client.get_run(journal.run_id).info.run_name == (given or journal.name)
+def test_a_run_that_was_renamed_while_it_waited_keeps_its_name(home, application):
+    client, names = application.client(), {}
+    for number, name in enumerate((None, "the good one")):
+        journal = Journal(application.uri, None, "waiting", "sweep", {}, 1, status="FINISHED", ended=2)
+        journal.run_id = create_run(client, client.get_experiment_by_name("waiting").experiment_id, journal)
+        journal.name = "k: 3"  # as its decision names it
+        journal.write(home / "outputs" / str(number))
+        if name:
+            client.update_run(journal.run_id, name=name)
+        names[journal.run_id] = name or journal.name
+    assert pushed(application).returncode == 0
+    assert {run_id: client.get_run(run_id).info.run_name for run_id in names} == names
 
 
 def test_a_run_whose_process_was_killed_in_its_upload_is_whole_after_the_next_one(copied_sweep, dataset):
     before, _ = copied_sweep.children()
-    with closing(sqlite3.connect(copied_sweep.home / "mlflow.db")) as store, store:
-        for table in ("metrics", "latest_metrics", "params"):
-            store.execute(f"DELETE FROM {table} WHERE run_uuid = ?", [before.info.run_id])
+    for table in ("metrics", "latest_metrics", "params"):
+        execute(copied_sweep.home / "mlflow.db", f"DELETE FROM {table} WHERE run_uuid = ?", before.info.run_id)
     client = copied_sweep.client()
     client.set_terminated(before.info.run_id, "KILLED")  # as the next start does
     client.set_tag(before.info.run_id, "error", "the process ended without closing the run")
-    for file in (copied_sweep.home / "outputs").glob("[01]/tracking.json"):
-        journal = json.loads(file.read_text())
-        is_it = journal["run_id"] == before.info.run_id
-        file.write_text(json.dumps({**journal, "uri": copied_sweep.uri, "uploaded": not is_it}))
-    assert copied_sweep.push().stdout == "1 run uploaded\n"
+    for number in range(2):
+        journal = change_journal(copied_sweep.home / f"outputs/{number}", uri=copied_sweep.uri)
+        if journal["run_id"] == before.info.run_id:
+            change_journal(copied_sweep.home / f"outputs/{number}", uploaded=False)
+    assert pushed(copied_sweep).stdout == "1 run uploaded\n"
     after = client.get_run(before.info.run_id)
     assert (after.info.status, after.data.metrics) == ("FINISHED", before.data.metrics)
     assert (after.data.params, after.data.tags) == (before.data.params, before.data.tags)
@@ -292,20 +269,16 @@ def test_a_run_whose_process_was_killed_in_its_upload_is_whole_after_the_next_on
     assert resumed.stdout.count("(finished before)") == 2
 
 
-@pytest.mark.parametrize("sweep", [[], ["-m", "k=1"]], ids=["run", "sweep"])
-def test_the_command_that_is_printed_uploads_what_the_store_did_not_take(application, dataset, sweep):
+def test_the_command_that_is_printed_uploads_what_the_store_did_not_take(application, dataset):
     database = application.home / "mlflow.db"
-    with closing(sqlite3.connect(database)) as store:
-        store.execute("CREATE TRIGGER full BEFORE INSERT ON metrics BEGIN SELECT out_of_order(); END")
-    process = application.run(*sweep, *dataset, "retriever=sparse")
+    execute(database, "CREATE TRIGGER full BEFORE INSERT ON metrics BEGIN SELECT out_of_order(); END")
+    process = application.run(*dataset, "retriever=sparse")
     assert process.returncode == 1
-    [command] = re.findall(r"(cd .* ragsweep push .*) uploads (?:it|them)$", process.stderr, re.MULTILINE)
-    with closing(sqlite3.connect(database)) as store:
-        store.execute("DROP TRIGGER full")
+    [command] = re.findall(r"(cd .* ragsweep push .*) uploads it$", process.stderr, re.MULTILINE)
+    execute(database, "DROP TRIGGER full")
     succeeded(application.start_script_here(*printed_arguments(command)))
-    measured = [run for run in application.runs() if not run.info.run_name.startswith("sweep")]
-    assert measured
-    assert all("f1" in run.data.metrics for run in measured)
+    [run] = application.runs()
+    assert "f1" in run.data.metrics
 
 
 def test_runs_of_a_sweep_that_are_uploaded_later_have_what_was_decided_of_them(application, dataset):
@@ -314,15 +287,14 @@ def test_runs_of_a_sweep_that_are_uploaded_later_have_what_was_decided_of_them(a
         "full": "INSERT ON runs WHEN new.name NOT LIKE 'sweep%'",
         "name": "UPDATE ON runs WHEN new.name <> old.name",
     }
-    with closing(sqlite3.connect(application.home / "mlflow.db")) as store:
-        for name, when in rules.items():
-            store.execute(f"CREATE TRIGGER {name} BEFORE {when} BEGIN SELECT RAISE(ABORT, 'away'); END")
+    database = application.home / "mlflow.db"
+    for name, when in rules.items():
+        execute(database, f"CREATE TRIGGER {name} BEFORE {when} BEGIN SELECT RAISE(ABORT, 'away'); END")
     assert application.run("-m", "retriever.b=0.5,0.75", *dataset, "retriever=sparse").returncode == 1
     assert len(application.runs()) == 1
-    with closing(sqlite3.connect(application.home / "mlflow.db")) as store:
-        for name in rules:
-            store.execute(f"DROP TRIGGER {name}")
-    assert application.push().returncode == 0
+    for name in rules:
+        execute(database, f"DROP TRIGGER {name}")
+    assert pushed(application).returncode == 0
     *measured, parent = sorted(application.runs(), key=lambda run: "mlflow.parentRunId" not in run.data.tags)
     verdicts = sorted(run.data.tags.get("decision", "") for run in measured)
     assert verdicts == ["tied", "tied"]  # as two values of b that hardly differ
@@ -359,28 +331,26 @@ def test_a_full_disk_below_the_store_is_a_line_and_loses_nothing(application, da
     pushed = application.start_script_here(*printed_arguments(line.removesuffix(" uploads them")))
     assert (pushed.returncode, pushed.stderr) == (0, "")
     client = MlflowClient(f"sqlite:///{small_disk}/mlflow.db")
-    [experiment] = [each.experiment_id for each in client.search_experiments() if each.name == "small"]
+    experiment = client.get_experiment_by_name("small").experiment_id
     measured = [run for run in client.search_runs([experiment]) if "f1" in run.data.metrics]
     assert sorted((run.info.run_name, run.info.status) for run in measured) == [(f"k={k}", "FINISHED") for k in (1, 2)]
 
 
-@pytest.mark.parametrize("small_disk", [300, 700, 1100], indirect=True)
+@pytest.mark.parametrize(
+    "small_disk", [700, *(pytest.param(spare_kb, marks=pytest.mark.soak) for spare_kb in (300, 1100))], indirect=True
+)
 def test_a_disk_that_fills_up_anywhere_in_a_sweep_is_said(application, dataset, small_disk):
     """Also where nothing is left for the journal of what is missing."""
     places = [f"tracking.uri=sqlite:///{small_disk}/mlflow.db", f"hydra.sweep.dir={small_disk}/outputs/x"]
     process = application.run("-m", "k=1,2", *dataset, "retriever=sparse", *places)
     subprocess.run(["mount", "-o", "remount,size=20m", small_disk], check=True)
     client = MlflowClient(f"sqlite:///{small_disk}/mlflow.db")
-    parents = [
-        run
-        for each in client.search_experiments()
-        for run in client.search_runs([each.experiment_id])
-        if "mlflow.parentRunId" not in run.data.tags
-    ]
+    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
+    parents = [run for run in client.search_runs(experiments) if "mlflow.parentRunId" not in run.data.tags]
     complete = [run.info.status for run in parents] == ["FINISHED"] and any(
         file.path == "report.html" for file in client.list_artifacts(parents[0].info.run_id)
     )
     assert "Traceback" not in process.stderr
     assert process.returncode == (0 if complete else 1)
-    said = ("No space left on device", "disk is full", "not in the tracking store")
-    assert complete or any(each in process.stderr for each in said)
+    reasons = ("No space left on device", "disk is full", "not in the tracking store")
+    assert complete or any(reason in process.stderr for reason in reasons)

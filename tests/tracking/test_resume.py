@@ -1,6 +1,5 @@
 """A sweep that was ended before its time, and goes on."""
 
-import json
 import random
 import re
 import shlex
@@ -15,6 +14,7 @@ from small import QUERIES, write_queries
 from warm import CHARTS
 
 from ragsweep.tracking import close_orphans
+from tracking.stored import change_journal
 
 SMALLER = ["-m", "retriever=sparse", "k=1,2"]  # the sweep of `copied_sweep`
 SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.75", "k=1,2"]
@@ -22,13 +22,11 @@ JOBS = 4
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory, cache, dataset):
+def undisturbed(shared_application, dataset):
     """A sweep that nothing happens to, and how long it takes."""
-    application = Application(tmp_path_factory.mktemp("undisturbed"), cache)
-    application.run("k=0")  # so that loading the libraries is not part of the time
     started = time.monotonic()
-    succeeded(application.run(*SWEEP, *dataset, **CHARTS))
-    return application, time.monotonic() - started
+    succeeded(shared_application.run(*SWEEP, *dataset, **CHARTS))
+    return shared_application, time.monotonic() - started
 
 
 def summary(application):
@@ -48,6 +46,11 @@ def charts(application):
 
 def statuses(application):
     return [run.info.status for run in application.children()]
+
+
+def run_here(application, *given):
+    """What `application.run` does, in this process: for what is refused, and for dry runs."""
+    return application.start_script_here("run", *application.arguments(*given))
 
 
 def names(process):
@@ -73,9 +76,9 @@ def test_a_killed_sweep_is_resumed_as_if_nothing_had_happened(application, datas
     process.communicate()
     other_hashes = {"PYTHONHASHSEED": "1"}  # of strings, so that the order of a set is another one
     resumed = succeeded(application.in_new_interpreter("run", *SWEEP, *dataset, "tracking.resume=true", **other_hashes))
-    ran, found = names(resumed)
-    assert len(found) >= 2
-    assert len(ran) + len(found) == JOBS
+    ran, finished = names(resumed)
+    assert len(finished) >= 2
+    assert len(ran) + len(finished) == JOBS
     assert_whole(application, undisturbed)
     assert charts(application) == charts(undisturbed)
 
@@ -95,12 +98,11 @@ def test_a_sweep_killed_at_any_moment_is_resumed(tmp_path, cache, dataset, undis
 
 
 def test_a_run_that_was_finished_in_the_store_alone_does_not_wait_for_it(copied_sweep, dataset):
-    file = copied_sweep.home / "outputs/0/tracking.json"
-    journal = json.loads(file.read_text())
-    file.write_text(json.dumps(journal | {"status": "RUNNING", "ended": None, "uploaded": False}))  # killed just there
+    folder = copied_sweep.home / "outputs/0"
+    change_journal(folder, status="RUNNING", ended=None, uploaded=False)  # killed just there
     resumed = succeeded(copied_sweep.run(*SMALLER, *dataset, "tracking.resume=true"))
     assert len(names(resumed)[1]) == 2
-    assert json.loads(file.read_text())["uploaded"]
+    assert change_journal(folder)["uploaded"]
 
 
 def test_a_finished_run_stands_in_for_one_that_failed(copied_sweep, dataset):
@@ -109,15 +111,14 @@ def test_a_finished_run_stands_in_for_one_that_failed(copied_sweep, dataset):
     journals = (copied_sweep.home / "outputs").glob("*/tracking.json")
     next(file for file in journals if f'"run_id": "{failed.info.run_id}"' in file.read_text()).unlink()
     asked = [*SMALLER, *dataset, "tracking.resume=true", "+dry_run=true"]
-    assert copied_sweep.run(*asked).stdout.count(": would run") == 1
+    assert run_here(copied_sweep, *asked).stdout.count(": would run") == 1
     assert copied_sweep.run(*dataset, "retriever=sparse", f"k={failed.data.params['k']}").returncode == 0
-    assert copied_sweep.run(*asked).stdout.count(": finished, run ") == 2
+    assert run_here(copied_sweep, *asked).stdout.count(": finished, run ") == 2
 
 
 def test_finished_runs_of_a_smaller_sweep_are_joined(copied_sweep, dataset, undisturbed):
     resumed = succeeded(copied_sweep.run(*SWEEP, *dataset, "tracking.resume=true"))
-    ran, found = names(resumed)
-    assert (len(ran), len(found)) == (2, 2)
+    assert [len(jobs) for jobs in names(resumed)] == [2, 2]
     smaller, larger = copied_sweep.parents()
     assert (smaller.info.status, larger.info.status) == ("FINISHED", "FINISHED")
     assert {run.info.run_name for run in copied_sweep.children()} == {"k=1", "k=2", "b=0.3 k=1", "b=0.3 k=2"}
@@ -128,22 +129,19 @@ def test_finished_runs_of_a_smaller_sweep_are_joined(copied_sweep, dataset, undi
 
 
 def test_without_resume_and_for_other_data_everything_runs_again(copied_sweep, dataset, tmp_path):
-    ran, found = names(copied_sweep.run(*SMALLER, *dataset))
-    assert (len(ran), len(found)) == (2, 0)
+    assert [len(jobs) for jobs in names(copied_sweep.run(*SMALLER, *dataset))] == [2, 0]
     assert len(copied_sweep.children()) == 4
-    (tmp_path / "data").mkdir()
-    others = [(text.replace("What clears", "Which drug clears"), *rest) for text, *rest in QUERIES]
-    queries = write_queries(tmp_path / "data" / "questions.json", others)
-    given = [*SMALLER, *dataset[:-1], f"dataset.queries={queries}", "+dry_run=true"]
-    assert copied_sweep.run(*given).stdout.count(": would run") == 2
+    changed = [(text.replace("What clears", "Which drug clears"), *judged) for text, *judged in QUERIES]
+    queries = write_queries(tmp_path / "questions.json", changed)
+    arguments = [*SMALLER, *dataset[:-1], f"dataset.queries={queries}", "+dry_run=true"]
+    assert run_here(copied_sweep, *arguments).stdout.count(": would run") == 2
 
 
 def test_a_dry_run_says_what_is_there_and_records_nothing(dataset, undisturbed, processes):
     application, _ = undisturbed
     before = len(application.runs())
-    process = application.run("-m", "retriever=sparse", "retriever.b=0.2,0.75", "k=1,2", *dataset, "+dry_run=true")
-    assert process.returncode == 0, process.stderr
-    lines = process.stdout.splitlines()
+    swept = ["-m", "retriever=sparse", "retriever.b=0.2,0.75", "k=1,2", "+dry_run=true"]
+    lines = succeeded(run_here(application, *swept, *dataset)).stdout.splitlines()
     assert lines[0] == "b=0.2 k=1: would run"
     assert lines[2].startswith("b=0.75 k=1: finished, run ")
     assert lines[-1] == "2 of 4 would run with tracking.resume=true, all without it"
@@ -170,9 +168,9 @@ def test_of_processes_that_resume_a_sweep_at_once_one_goes_on_also_after_a_crash
     first.communicate()
     starts = [application.start(*sweep, "tracking.resume=true", **ENVIRONMENT) for _ in range(2)]
     first = running(application, starts)
-    [other] = [each for each in starts if each is not first]
-    out, err = other.communicate()
-    assert (other.returncode, out) == (2, "")
+    [second] = [process for process in starts if process is not first]
+    out, err = second.communicate()
+    assert (second.returncode, out) == (2, "")
     [line] = error_lines(err)
     own = rf"process {first.pid} on {re.escape(socket.gethostname())} since \d{{4}}-\d\d-\d\d [\d:]{{8}}"
     what_to_do = "wait until it has ended, or end that process"
@@ -205,7 +203,7 @@ def test_a_sweep_that_may_be_running_on_another_host_is_not_resumed_until_its_ru
     client = copied_sweep.client()
     client.set_tag(parent.info.run_id, "process", '{"host": "elsewhere", "pid": 1}')
     client.set_terminated(parent.info.run_id, "RUNNING")
-    refused = copied_sweep.run(*SMALLER, *dataset, "tracking.resume=true")
+    refused = run_here(copied_sweep, *SMALLER, *dataset, "tracking.resume=true")
     assert refused.returncode == 2
     [line] = error_lines(refused.stderr)
     assert "this sweep is being run by process 1 on elsewhere since ?" in line

@@ -40,7 +40,7 @@ def test_all_spans_of_the_traces_with_a_retriever_are_fetched(uri):
     listed = tracking.list_traces(uri, "app")
     assert (len(listed.ids), listed.elsewhere, listed.cut) == (2, 0, False)
     spans = [*tracking.fetch_spans(uri, listed.ids[:1])]
-    by_name = {each["name"]: each for each in spans}
+    by_name = {span["name"]: span for span in spans}
     assert {*by_name} == {"chain", "search"}
     search = by_name["search"]
     assert json.loads(search["attributes"]["mlflow.spanInputs"]) == {"query": "What clears worms?"}

@@ -4,13 +4,14 @@ import json
 import re
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 from application import PROJECT, Application, error_lines, succeeded
 from warm import CHARTS
 
-from ragsweep import runs
+import ragsweep
 from ragsweep.report.markup import markdown
 
 FAILING = """
@@ -21,8 +22,6 @@ from ragsweep.retrieval import SparseRetriever
 
 @dataclass(frozen=True)
 class Failing(SparseRetriever):
-    fails: bool = False
-
     def rank(self, search, depth):
         if self.fails:
             raise MemoryError("no room for the index")
@@ -55,155 +54,131 @@ def recorded(application, parent):
 
 @pytest.fixture(scope="module")
 def swept(shared_application):
-    """What `make sweep` runs, the first command of the README."""
+    """What `make sweep` runs, the first command of the README: what it has printed, its runs by name, its folder."""
     [given] = re.findall(r"^sweep:.*\n\t\S+/python run\.py (.*)$", (PROJECT / "Makefile").read_text(), re.MULTILINE)
     process = succeeded(shared_application.run(*given.split(), **CHARTS))
+    assert error_lines(process.stderr) == []
     [parent] = shared_application.parents()
-    return process, parent, shared_application.children()
+    runs = {run.info.run_name: run for run in shared_application.children()}
+    folder, decision = shared_application.artifacts(parent), recorded(shared_application, parent)
+    return SimpleNamespace(stdout=process.stdout, parent=parent, runs=runs, folder=folder, decision=decision)
 
 
 def test_a_sweep_is_one_parent_and_one_finished_child_a_configuration_named_by_what_was_swept(swept):
-    _, parent, children = swept
-    assert len(children) == 15
-    assert {run.info.status for run in [parent, *children]} == {"FINISHED"}
-    assert {run.data.tags["mlflow.parentRunId"] for run in children} == {parent.info.run_id}
-    _, _, children = swept
-    expected = {f"alpha={alpha} k={k}" for alpha in ("0", "0.3", "0.5", "0.7", "1") for k in (3, 5, 10)}
-    assert {run.info.run_name for run in children} == expected
+    assert {*swept.runs} == {f"alpha={alpha} k={k}" for alpha in ("0", "0.3", "0.5", "0.7", "1") for k in (3, 5, 10)}
+    assert len(swept.decision["rows"]) == 15
+    assert {run.info.status for run in [swept.parent, *swept.runs.values()]} == {"FINISHED"}
+    assert {run.data.tags["mlflow.parentRunId"] for run in swept.runs.values()} == {swept.parent.info.run_id}
+    assert swept.parent.data.params == {"retriever.alpha": "0,0.3,0.5,0.7,1", "k": "3,5,10"}
 
 
 def test_swept_numbers_sort_as_numbers_in_mlflow(swept, shared_application):
-    _, parent, _ = swept
-    client, condition = shared_application.client(), f"tags.`mlflow.parentRunId` = '{parent.info.run_id}'"
+    client, condition = shared_application.client(), f"tags.`mlflow.parentRunId` = '{swept.parent.info.run_id}'"
     order = ["metrics.`swept/k` ASC", "metrics.`swept/retriever.alpha` DESC"]
-    ordered = client.search_runs([parent.info.experiment_id], condition, order_by=order)
+    ordered = client.search_runs([swept.parent.info.experiment_id], condition, order_by=order)
     assert [run.info.run_name for run in ordered] == [
         f"alpha={alpha} k={k}" for k in (3, 5, 10) for alpha in ("1", "0.7", "0.5", "0.3", "0")
     ]
-    assert not any("swept/" in name for name in parent.data.metrics)
+    assert not any("swept/" in name for name in swept.parent.data.metrics)
 
 
-def test_the_parent_has_the_numbers_of_the_decision(swept, shared_application):
-    _, parent, children = swept
-    at_5 = [run for run in children if run.data.params["k"] == "5"]  # the middle cutoff
+def test_the_parent_has_the_numbers_of_the_decision(swept):
+    at_5 = [run for run in swept.runs.values() if run.data.params["k"] == "5"]  # the middle cutoff
     best = max(at_5, key=lambda run: run.data.metrics["ndcg"])
-    assert parent.data.tags["best.configuration"] == best.info.run_name
-    assert float(parent.data.tags["best.ndcg"]) == pytest.approx(best.data.metrics["ndcg"], abs=1e-6)
-    assert parent.data.tags["best.k"] == "5"
-    assert parent.info.run_name == "alpha x k: alpha 0.5"
-    _, parent, children = swept
-    [best] = [run for run in children if run.info.run_name == parent.data.tags["best.configuration"]]
-    metrics = parent.data.metrics
+    tags, metrics = swept.parent.data.tags, swept.parent.data.metrics
+    assert (tags["best.configuration"], tags["best.k"]) == (best.info.run_name, "5")
+    assert swept.parent.info.run_name == "alpha x k: alpha 0.5"
     measured = {name: value for name, value in best.data.metrics.items() if f"best/{name}" in metrics}
     assert {name: metrics[f"best/{name}"] for name in measured} == pytest.approx(measured)
     assert {"ndcg", "recall", "context/tokens", "latency/mean_ms", "index/bytes"} <= measured.keys()
-    assert metrics["configurations"] == 5  # k is no configuration
-    assert metrics["expected/ndcg"] < metrics["best/ndcg"]
-    assert parent.data.params == {"retriever.alpha": "0,0.3,0.5,0.7,1", "k": "3,5,10"}
-    _, parent, _ = swept
-    tags = parent.data.tags
-    table = pd.read_csv(shared_application.artifacts(parent) / "results/summary_statistics.csv")
-    assert float(tags["best.expected"]) < float(tags["best.ndcg"])
-    assert float(tags["best.ndcg_low"]) < float(tags["best.ndcg"]) < float(tags["best.ndcg_high"])
+    assert metrics["configurations"] == swept.decision["configurations"] == 5  # k is no configuration
+    table = pd.read_csv(swept.folder / "results/summary_statistics.csv")
+    expected, low, value, high = (float(tags[f"best.{name}"]) for name in ("expected", "ndcg_low", "ndcg", "ndcg_high"))
+    assert value == pytest.approx(best.data.metrics["ndcg"], abs=1e-6)
+    assert expected < value
+    assert low < value < high
+    assert metrics["expected/ndcg"] == pytest.approx(expected, abs=1e-6)
     assert int(tags["best.tied"]) == table[table["k"] == 5]["tied_with_best"].sum() - 1
 
 
 def test_each_child_says_what_was_decided_of_it(swept):
     """In the words that a filter finds, for each k: what is chosen, tied with the best, or worse."""
-    _, parent, children = swept
-    decided = {run.info.run_name: run.data.tags for run in children}
-    chosen = [name for name, tags in decided.items() if tags["decision"] == "chosen"]
-    assert chosen == [parent.data.tags["best.configuration"]] == ["alpha=0.5 k=5"]
-    assert decided["alpha=0.5 k=10"]["decision"] == "chosen at k 10"
-    assert {decided[f"alpha=0.7 k={k}"]["decision"] for k in (3, 5, 10)} == {"tied"}
-    assert {decided[f"alpha=0 k={k}"]["decision"] for k in (3, 5, 10)} == {"worse"}
-    at_5 = sorted((run for run in children if run.data.params["k"] == "5"), key=lambda run: -run.data.metrics["ndcg"])
-    assert [run.data.tags["decision.rank"] for run in at_5] == ["1", "2", "3", "4", "5"]
+    verdicts = {name: run.data.tags["decision"] for name, run in swept.runs.items()}
+    assert verdicts == {row["name"]: row["verdict"] for row in swept.decision["rows"]}
+    chosen = {
+        f"alpha=0.5 k={k}": verdict for k, verdict in ((3, "chosen at k 3"), (5, "chosen"), (10, "chosen at k 10"))
+    }
+    assert {name: verdict for name, verdict in verdicts.items() if verdict.startswith("chosen")} == chosen
+    assert {verdicts[f"alpha=0.7 k={k}"] for k in (3, 5, 10)} == {"tied"}
+    assert {verdicts[f"alpha=0 k={k}"] for k in (3, 5, 10)} == {"worse"}
+    at_5 = [run for run in swept.runs.values() if run.data.params["k"] == "5"]
+    by_value = sorted(at_5, key=lambda run: -run.data.metrics["ndcg"])
+    assert [run.data.tags["decision.rank"] for run in by_value] == ["1", "2", "3", "4", "5"]
 
 
 def test_the_tables_are_those_of_the_runs_to_the_last_bit(swept, shared_application):
-    _, parent, children = swept
-    table = pd.read_csv(shared_application.artifacts(parent) / "results/summary_statistics.csv")
-    ndcg = {run.info.run_name: run.data.metrics["ndcg"] for run in children}
+    table = pd.read_csv(swept.folder / "results/summary_statistics.csv")
+    ndcg = {name: run.data.metrics["ndcg"] for name, run in swept.runs.items()}
     assert dict(zip(table["name"], table["ndcg"], strict=True)) == pytest.approx(ndcg)
     assert table["k"].is_monotonic_increasing
     assert all(rows["ndcg"].is_monotonic_decreasing for _, rows in table.groupby("k"))
-    _, parent, children = swept
-    [path] = (shared_application.artifacts(parent) / "results").glob("evaluation_results_*.csv")
-    own = shared_application.artifacts(children[0]) / "results/per_query.csv"
-    name = children[0].info.run_name
-    raw = [line.split(",", 1)[1] for line in path.read_text().splitlines() if line.startswith(f'"{name}",')]
+    [path] = (swept.folder / "results").glob("evaluation_results_*.csv")
+    name, run = next(iter(swept.runs.items()))
+    own = shared_application.artifacts(run) / "results/per_query.csv"
+    lines = [line.split(",", 1)[1] for line in path.read_text().splitlines() if line.startswith(f'"{name}",')]
     # behind the name stand the swept settings, then the run's own line
-    assert [line.split(",", 2)[2] for line in raw] == own.read_text().splitlines()[1:]
+    assert [line.split(",", 2)[2] for line in lines] == own.read_text().splitlines()[1:]
 
 
-def test_a_full_grid_gives_every_chart(swept, shared_application):
-    _, parent, _ = swept
-    names = {path.stem for path in (shared_application.artifacts(parent) / "charts").iterdir()}
-    assert names == {
-        "1_retrieval_methods_comparison",
-        "2_alpha_sensitivity",
-        "3_topk_analysis",
-        "4_comprehensive_comparison",
-        "5_radar_chart",
-        "best_against_baseline",
-        "by_cutoff",
-        "cost_fronts",
-        "one_setting",
-    }
+def test_a_full_grid_gives_every_chart(swept):
+    of_reference = {"1_retrieval_methods_comparison", "2_alpha_sensitivity", "3_topk_analysis"}
+    of_reference |= {"4_comprehensive_comparison", "5_radar_chart"}
+    of_report = {"best_against_baseline", "by_cutoff", "cost_fronts", "one_setting"}
+    assert {path.stem for path in (swept.folder / "charts").iterdir()} == of_reference | of_report
 
 
-def test_the_report_is_one_page_and_the_description_of_the_parent_leads_to_it(swept, shared_application):
-    _, parent, children = swept
-    page = (shared_application.artifacts(parent) / "report.html").read_text()
+def test_the_report_is_one_page_and_the_description_of_the_parent_leads_to_it(swept):
+    page, parent_id = (swept.folder / "report.html").read_text(), swept.parent.info.run_id
+    run_id = swept.runs["alpha=0 k=3"].info.run_id
     assert page.count("data:image/svg+xml;base64,") == 4
-    assert page.count(f'<a href="http://127.0.0.1:5000/#/experiments/1/runs/{children[0].info.run_id}?') == 1
-    assert f"ragsweep reproduce {parent.info.run_id}" in page
-    assert any(f"ragsweep explain {run.info.run_id} " in page for run in children)
-    _, _, links, *_, last = (note := parent.data.tags["mlflow.note.content"]).splitlines()
-    assert links.startswith(f"[report.html](#/experiments/1/runs/{parent.info.run_id}/artifacts/report.html), ")
-    assert f"viewStateShareKey=sweep-{parent.info.run_id})" in links
-    assert [cell.split("&")[0].strip() for cell in last.split("|")[1:4]] == [
-        "10",
-        "alpha 0.5",
-        "0.694 \\[0.639, 0.749\\]",
-    ]
+    assert page.count(f'<a href="http://127.0.0.1:5000/#/experiments/1/runs/{run_id}?') == 1
+    assert f"ragsweep reproduce {parent_id}" in page
+    assert any(f"ragsweep explain {run.info.run_id} " in page for run in swept.runs.values())
+    note = swept.parent.data.tags["mlflow.note.content"]
+    _, _, links, *_, last = note.splitlines()
+    assert links.startswith(f"[report.html](#/experiments/1/runs/{parent_id}/artifacts/report.html), ")
+    assert f"viewStateShareKey=sweep-{parent_id})" in links
+    cells = [cell.split("&")[0].strip() for cell in last.split("|")]
+    assert cells[1:4] == ["10", "alpha 0.5", "0.694 \\[0.639, 0.749\\]"]
     assert {line.count("|") for line in note.splitlines() if line.startswith("|")} == {6}  # five columns
 
 
-def test_one_source_says_what_to_ship(swept, shared_application):
-    """Terminal, report, descriptions, tags, name and decision.json say the same, and it is what was measured."""
-    process, parent, children = swept
-    record, page = recorded(shared_application, parent), shared_application.artifacts(parent) / "report.html"
-    first, *_ = record["headline"]
-    for text in (process.stdout, page.read_text()):
+def test_one_source_says_what_to_ship(swept):
+    """Terminal, report, descriptions and tags say the same as decision.json, and it is what was measured."""
+    record, tags = swept.decision, swept.parent.data.tags
+    for text in (swept.stdout, (swept.folder / "report.html").read_text(), tags["best.headline"]):
         assert all(sentence in text for sentence in record["headline"])
-    assert parent.data.tags["mlflow.note.content"].startswith(f"**{first}**")
-    assert parent.data.tags["best.headline"] == " ".join(record["headline"])
-    verdicts = {run.info.run_id: run.data.tags["decision"] for run in children}
-    assert {row["run_id"]: row["verdict"] for row in record["rows"]} == verdicts
-    assert (record["not_shipped"], record["configurations"]) == (None, 5)
+    assert tags["mlflow.note.content"].startswith(f"**{record['headline'][0]}**")
+    assert record["not_shipped"] is None
     claims = {claim["name"]: claim["numbers"] for claim in record["claims"]}
-    runs = {run.info.run_name: run.data.metrics for run in children}
     assert claims["choice"]["label"] == "alpha 0.5"
-    assert claims["choice"]["value"] == pytest.approx(runs["alpha=0.5 k=5"]["ndcg"])
-    bought = {
-        f"alpha=0.5 {at.replace(' ', '=')}": [recall, tokens] for at, recall, tokens in claims["bought"]["points"]
-    }
-    expected = {f"alpha=0.5 k={k}": runs[f"alpha=0.5 k={k}"] for k in (3, 5, 10)}
-    assert bought == {name: pytest.approx([one["recall"], one["context/tokens"]]) for name, one in expected.items()}
+    assert claims["choice"]["value"] == pytest.approx(swept.runs["alpha=0.5 k=5"].data.metrics["ndcg"])
+    for cutoff, recall, tokens in claims["bought"]["points"]:
+        metrics = swept.runs[f"alpha=0.5 {cutoff.replace(' ', '=')}"].data.metrics
+        assert [recall, tokens] == pytest.approx([metrics["recall"], metrics["context/tokens"]])
+    assert len(claims["bought"]["points"]) == 3
 
 
 def test_where_nothing_is_shipped_every_run_has_a_verdict_and_nothing_names_one_to_ship(application, dataset):
     """Five questions can show nothing of these chunks."""
-    swept = ["chunker=recursive", "chunker.size=60,99", "retriever=sparse", "retriever.b=0,1", "k=1,2,3"]
+    swept = ["chunker=recursive", "chunker.size=60,99", "retriever=sparse", "retriever.b=0,1", "k=1,2"]
     process = succeeded(application.run("-m", *dataset, *swept))
     [parent] = application.parents()
     record, note = recorded(application, parent), parent.data.tags["mlflow.note.content"]
     verdicts = [run.data.tags["decision"] for run in application.children()]
-    assert len(verdicts) == 12
+    assert len(verdicts) == 8
     held_back = [verdict for verdict in verdicts if verdict.startswith("not shipped")]
-    assert held_back == [f"not shipped: {record['not_shipped']}"] * 3  # one at each k
+    assert held_back == [f"not shipped: {record['not_shipped']}"] * 2  # one at each k
     assert parent.info.run_name == f"size x b x k: nothing to ship, {record['not_shipped']}"
     assert note.startswith(f"**{markdown(record['headline'][0])}**")
     for text in (note, process.stdout, *verdicts, *parent.data.tags.values()):
@@ -213,68 +188,49 @@ def test_where_nothing_is_shipped_every_run_has_a_verdict_and_nothing_names_one_
 
 
 def test_the_terminal_shows_progress_table_best_and_address(swept):
-    process, parent, _ = swept
-    lines = process.stdout.splitlines()
+    lines = swept.stdout.splitlines()
     assert lines[0].startswith("1/15 alpha=0 k=3 ndcg=0.")
     assert lines[14].startswith("15/15 alpha=1 k=10 ndcg=0.")
-    assert re.fullmatch(r"the sweep took (\d+ min )?\d+ s", lines[15])
-    assert parent.data.tags["best.headline"].startswith(lines[17])
     [head] = [place for place, line in enumerate(lines) if line.split()[:2] == ["k", "choice"]]
     assert [line.split()[0] for line in lines[head + 1 : head + 4]] == ["3", "5", "10"]
     path, sweep = re.fullmatch(r"report: (\S+) \(sweep (\w+)\)", lines[-3]).groups()
     assert Path(path).read_text().startswith("<!doctype html>")
-    assert sweep == parent.info.run_id
-    assert lines[-2].startswith("to see it in MLflow: cd /")
+    assert sweep == swept.parent.info.run_id
     assert lines[-1].startswith("http://127.0.0.1:5000/#/experiments/1/runs?workflowType=machine_learning")
-    assert parent.info.run_id in lines[-1]
-    assert error_lines(process.stderr) == []
+    assert sweep in lines[-1]
 
 
-def test_a_failed_job_is_failed_and_the_others_go_on(application, dataset, tmp_path):
-    (tmp_path / "failing.py").write_text(FAILING)
-    process = application.run(
-        "-m",
-        *dataset,
-        "retriever=sparse",
-        "retriever._target_=failing.Failing",
-        "+retriever.fails=false,true",
-        PYTHONPATH=str(tmp_path),
-    )
-    [parent] = application.parents()
-    statuses = {run.info.run_name: run.info.status for run in application.children()}
-    assert process.returncode == 1
-    assert statuses == {"fails=False": "FINISHED", "fails=True": "FAILED"}
-    assert "2/2 fails=True FAILED: MemoryError: no room for the index" in process.stderr
-    assert "Error executing job" not in process.stderr  # as Hydra would say
-    assert parent.info.status == "FAILED"
-    assert "fails=True (FAILED)" in (application.artifacts(parent) / "report.md").read_text()
-    for run in application.children():
-        if run.info.status == "FAILED":
-            assert run.data.tags["error"] == "MemoryError: no room for the index"
-            traceback = (application.artifacts(run) / "error/traceback.txt").read_text()
-            assert traceback.startswith("Traceback (most recent call last):")
-            assert 'raise MemoryError("no room for the index")' in traceback
+def failing(folder, condition="self.b > 0.5"):
+    """The environment and the overrides for a retriever that fails where this holds."""
+    (folder / "failing.py").write_text(FAILING.replace("self.fails", condition))
+    return {"PYTHONPATH": str(folder)}, ["retriever=sparse", "retriever._target_=failing.Failing"]
 
 
 def test_of_jobs_of_one_name_none_hides_anothers_failure(application, dataset, tmp_path):
-    (tmp_path / "failing.py").write_text(FAILING.replace("self.fails", "self.b > 0.5"))
-    failing = ["retriever=sparse", "retriever._target_=failing.Failing", "retriever.b=0.50000000000001,0.5"]
-    sweep = ["-m", *dataset, *failing]
-    process = application.run(*sweep, PYTHONPATH=str(tmp_path))
+    environment, retriever = failing(tmp_path)
+    sweep = ["-m", *dataset, *retriever, "retriever.b=0.50000000000001,0.5"]
+    process = application.run(*sweep, **environment)
     [parent] = application.parents()
-    assert process.returncode == 1
-    assert [run.info.run_name for run in application.children()] == ["b=0.5"] * 2
+    folder = application.artifacts(parent)
+    runs = {run.info.status: run for run in application.children()}
+    assert (process.returncode, parent.info.status, {*runs}) == (1, "FAILED", {"FINISHED", "FAILED"})
+    assert {run.info.run_name for run in runs.values()} == {"b=0.5"}
+    assert "1/2 b=0.5 FAILED: MemoryError: no room for the index" in process.stderr
+    assert "Error executing job" not in process.stderr  # as Hydra would say
+    assert runs["FAILED"].data.tags["error"] == "MemoryError: no room for the index"
+    traceback = (application.artifacts(runs["FAILED"]) / "error/traceback.txt").read_text()
+    assert traceback.startswith("Traceback (most recent call last):")
+    assert 'raise MemoryError("no room for the index")' in traceback
     lost = "b=0.5 (job 1) (FAILED)"
     assert [line for line in process.stderr.splitlines() if "did not" in line] == [f"did not finish: {lost}"]
-    assert parent.info.status == "FAILED"
-    assert lost in (application.artifacts(parent) / "report.md").read_text()
-    table = pd.read_csv(application.artifacts(parent) / "results/summary_statistics.csv")
+    assert lost in (folder / "report.md").read_text()
+    table = pd.read_csv(folder / "results/summary_statistics.csv")
     assert table["name"].tolist() == ["b=0.5 (job 2)"]
-    (tmp_path / "failing.py").write_text(FAILING)
-    mended = succeeded(application.run(*sweep, "tracking.resume=true", PYTHONPATH=str(tmp_path)))
+    failing(tmp_path, "False")
+    mended = succeeded(application.run(*sweep, "tracking.resume=true", **environment))
     assert "finished before" not in mended.stdout  # the retriever is another one now
-    found = runs(sweep=application.parents()[-1].info.run_id, uri=application.uri)
-    assert list(found["name"]) == ["b=0.5 (job 1)", "b=0.5 (job 2)"]
+    measured = ragsweep.runs(sweep=application.parents()[-1].info.run_id, uri=application.uri)
+    assert list(measured["name"]) == ["b=0.5 (job 1)", "b=0.5 (job 2)"]
 
 
 def test_an_interrupted_sweep_leaves_no_running_run(application, dataset):
@@ -306,32 +262,36 @@ def test_an_interruption_that_a_library_catches_ends_the_sweep_before_the_next_j
 @pytest.mark.usefixtures("processes")
 def test_two_sweeps_may_open_a_fresh_store_together(tmp_path, cache, dataset):
     application = Application(tmp_path, cache)
+    beside = [tmp_path / name for name in ("mlflow.lock", "mlflow.new")]  # files of somebody else's
+    for file in beside:
+        file.write_text("mine")
     places = [f"hydra.sweep.dir={tmp_path / name}" for name in ("one", "two")]
     both = [application.start("-m", *dataset, "retriever=sparse", "k=1", place) for place in places]
     results = [process.communicate(timeout=120) for process in both]
     assert [process.returncode for process in both] == [0, 0], results
     assert [run.info.status for run in application.runs()] == ["FINISHED"] * 4
+    assert [file.read_text() for file in beside] == ["mine", "mine"]
 
 
-def test_a_report_that_cannot_be_written_loses_nothing_else(application, dataset):
-    (application.home / "outputs/summary/report.html").mkdir(parents=True)  # in its place
-    process = application.run("-m", *dataset, "retriever=sparse", "k=1,2")
-    [parent] = application.parents()
+def test_a_report_that_cannot_be_written_loses_nothing_else(copied_sweep, dataset):
+    page = copied_sweep.home / "outputs/summary/report.html"
+    page.unlink()
+    page.mkdir()
+    process = copied_sweep.run("-m", *dataset, "retriever=sparse", "k=1,2", "tracking.resume=true")
+    [parent] = copied_sweep.parents()
     assert process.returncode == 1
     assert "ragsweep: The report could not be written: [Errno 21] Is a directory" in process.stderr
-    assert process.stdout.splitlines()[4] == "One configuration at 2 cutoffs: only k is to be chosen."
     assert "report: " not in process.stdout
-    assert parent.info.status == "FAILED"
-    assert parent.data.tags["best.k"] == "1"
-    assert (application.artifacts(parent) / "results/summary_statistics.csv").exists()
-    assert [run.info.status for run in application.children()] == ["FINISHED"] * 2
+    assert (parent.info.status, parent.data.tags["best.k"]) == ("FAILED", "1")
+    assert parent.data.tags["best.headline"] in process.stdout
+    assert (copied_sweep.artifacts(parent) / "results/summary_statistics.csv").exists()
+    assert [run.info.status for run in copied_sweep.children()] == ["FINISHED"] * 2
 
 
 def test_fail_fast_starts_no_job_after_a_failed_one_also_where_both_have_one_name(application, dataset, tmp_path):
-    (tmp_path / "failing.py").write_text(FAILING.replace("self.fails", "self.b > 0.5"))
-    failing = ["retriever=sparse", "retriever._target_=failing.Failing", "retriever.b=0.4,0.50000000000001,0.5"]
-    sweep = ["-m", *dataset, *failing, "tracking.fail_fast=true"]
-    process = application.run(*sweep, PYTHONPATH=str(tmp_path))
+    environment, retriever = failing(tmp_path)
+    sweep = ["-m", *dataset, *retriever, "retriever.b=0.4,0.50000000000001,0.5", "tracking.fail_fast=true"]
+    process = application.run(*sweep, **environment)
     assert process.returncode == 1
     assert [run.info.status for run in application.children()] == ["FINISHED", "FAILED"]
     assert "did not finish: b=0.5 (job 2) (FAILED)" in process.stderr
@@ -354,7 +314,8 @@ def test_several_datasets_end_in_one_decision(application, tmp_path):
     write_beir(tmp_path / "first", {"d1": "a child with fever", "d2": "what helps against anaemia"})
     write_beir(tmp_path / "second", {"d3": "what clears worms", "d1": "fever", "d2": "iron"})
     paths = f"dataset.path={tmp_path / 'first'},{tmp_path / 'second'}"
-    process = succeeded(application.run("-m", "dataset=beir", paths, "retriever=sparse", "retriever.b=0,1", "k=1"))
+    sweep = ["-m", "dataset=beir", paths, "retriever=sparse", "retriever.b=0,1", "k=1"]
+    process = succeeded(application.run(*sweep))
     [parent] = application.parents()
     folder, client = application.artifacts(parent), application.client()
     experiments = {run.info.experiment_id: client.get_experiment(run.info.experiment_id) for run in application.runs()}
@@ -373,10 +334,7 @@ def test_several_datasets_end_in_one_decision(application, tmp_path):
     assert {experiments[run.info.experiment_id].name for run in marked} == {"first", "second"}
     assert parent.data.tags["best.configuration"] == chosen["label"]
     assert "first: http" in process.stdout
-    views = {each.name for each in experiments.values() if any("sharedViewState" in name for name in each.tags)}
-    assert views == {"first", "second"}
-    again = application.run(
-        "-m", "dataset=beir", paths, "retriever=sparse", "retriever.b=0,1", "k=1", "tracking.resume=true"
-    )
-    assert again.returncode == 0, again.stderr
+    shown = [group.name for group in experiments.values() if any("sharedViewState" in name for name in group.tags)]
+    assert sorted(shown) == ["first", "second"]
+    succeeded(application.run(*sweep, "tracking.resume=true"))
     assert len(application.parents()) == 1

@@ -2,22 +2,20 @@
 
 import base64
 import json
-import sqlite3
 import uuid
 import zlib
-from contextlib import closing
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from application import METRICS, Application, succeeded
+from application import METRICS
 from mlflow.entities import Metric, Run, RunData, RunInfo, RunTag
 
-from ragsweep.tracking import print_latest_sweep, view
+from ragsweep.tracking import print_latest_sweep, push, view
 from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.view import save_view, sweep_address
+from tracking.stored import change_journal, execute
 
 SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
-SHORT = ["-m", "retriever=sparse", "k=1"]
 BEST_FIRST = ["ndcg", *(name for name in METRICS if name != "ndcg")]  # the one that decides
 COSTS = ["context/tokens", "latency/mean_ms"]
 TAG = "mlflow.sharedViewState."
@@ -36,12 +34,12 @@ def swept(shared_application, dataset):
 
 def views(application):
     """The views of each experiment, oldest first: key, name and state."""
-    found = {}
+    saved = {}
     for experiment in application.client().search_experiments():
         tags = {key.removeprefix(TAG): json.loads(value) for key, value in experiment.tags.items() if TAG in key}
         keys = sorted(tags, key=lambda key: tags[key]["createdAt"])
-        found[experiment.name] = [(key, tags[key]["name"], state_of(tags[key])) for key in keys]
-    return found
+        saved[experiment.name] = [(key, tags[key]["name"], state_of(tags[key])) for key in keys]
+    return saved
 
 
 def state_of(view):
@@ -50,9 +48,10 @@ def state_of(view):
 
 def found_by(application, state):
     """The names of the runs that a view shows, in its order."""
-    [experiment] = [each.experiment_id for each in application.client().search_experiments() if each.name == "small"]
+    client = application.client()
+    experiment = client.get_experiment_by_name("small").experiment_id
     order = f"{state['orderByKey']} {'ASC' if state['orderByAsc'] else 'DESC'}"
-    runs = application.client().search_runs([experiment], state["searchFilter"], order_by=[order])
+    runs = client.search_runs([experiment], state["searchFilter"], order_by=[order])
     values = [run.data.metrics["ndcg"] for run in runs]
     assert values == sorted(values, reverse=True)
     return sorted(run.info.run_name for run in runs)
@@ -95,44 +94,25 @@ def test_columns_and_charts_are_of_the_decision_and_the_metrics(swept, shared_ap
     assert {charts[name]["metricSectionId"] for name in folded} == shut
 
 
-def test_a_sweep_over_datasets_leaves_its_view_with_each(application, dataset):
-    both = [each.replace("dataset.name=small", "dataset.name=small,other") for each in dataset]
-    assert application.run(*SHORT, *both).returncode == 0
-    found = views(application)
-    assert [len(found[name]) for name in ("small", "other")] == [1, 1]
-    assert found["small"][0][2]["searchFilter"] == found["other"][0][2]["searchFilter"]
-
-
-def test_a_store_that_does_not_take_the_view_does_not_fail_the_sweep(copied_sweep, dataset):
-    with closing(sqlite3.connect(copied_sweep.home / "mlflow.db")) as database:
-        database.execute(
-            "CREATE TRIGGER refuse BEFORE INSERT ON experiment_tags WHEN new.key LIKE 'mlflow.sharedViewState%' "
-            "BEGIN SELECT raise(ABORT, 'no more views'); END"
-        )
-    process = succeeded(copied_sweep.run(*SHORT, *dataset))
-    assert len(views(copied_sweep)["small"]) == 1
-    address = process.stdout.splitlines()[-1]
-    assert "viewStateShareKey" not in address
-    assert "searchFilter=tags.%60mlflow.parentRunId%60" in address
-
-
-def test_a_page_of_mlflow_that_is_not_known_gets_no_view(copied_sweep, monkeypatch):
-    """As if another version of MLflow were installed, whose page may read a view differently."""
+def test_there_is_no_view_where_the_store_does_not_take_it_or_the_page_is_not_known(copied_sweep, monkeypatch):
     [parent], [child, _] = copied_sweep.parents(), copied_sweep.children()
-    monkeypatch.setattr(view, "KNOWN_MLFLOW", "9.")
-    assert not save_view(copied_sweep.uri, [StoredRun.of(copied_sweep.client(), child)], parent.info.run_id)
+    run = StoredRun.of(copied_sweep.client(), child)
+    with monkeypatch.context() as patch:  # as if another MLflow were installed, whose page may read a view differently
+        patch.setattr(view, "KNOWN_MLFLOW", "9.")
+        assert not save_view(copied_sweep.uri, [run], parent.info.run_id)
+    assert save_view(copied_sweep.uri, [run], parent.info.run_id)
+    no_more = "CREATE TRIGGER no BEFORE UPDATE ON experiment_tags BEGIN SELECT raise(ABORT, 'no more views'); END"
+    execute(copied_sweep.home / "mlflow.db", no_more)
+    assert not save_view(copied_sweep.uri, [run], parent.info.run_id)
 
 
-def test_a_sweep_that_is_uploaded_later_gets_its_view(application, dataset):
-    assert application.run(*SHORT, *dataset).returncode == 0
-    [(key, _, state)] = views(application)["small"]
-    experiment = application.client().get_experiment_by_name("small")
-    application.client().delete_experiment_tag(experiment.experiment_id, f"{TAG}{key}")
-    journal = application.home / "outputs" / "summary" / "tracking.json"
-    journal.write_text(json.dumps({**json.loads(journal.read_text()), "uploaded": False}))
-    pushed = application.push()
-    assert (pushed.returncode, pushed.stdout) == (0, "1 run uploaded\n")
-    assert [(again, shown) for again, _, shown in views(application)["small"]] == [(key, state)]
+def test_a_sweep_that_is_uploaded_later_gets_its_view(copied_sweep):
+    [(key, _, state)] = views(copied_sweep)["small"]
+    experiment = copied_sweep.client().get_experiment_by_name("small")
+    copied_sweep.client().delete_experiment_tag(experiment.experiment_id, f"{TAG}{key}")
+    change_journal(copied_sweep.home / "outputs/summary", uri=copied_sweep.uri, uploaded=False)
+    push(copied_sweep.home / "outputs/summary", copied_sweep.uri, None)
+    assert [(again, shown) for again, _, shown in views(copied_sweep)["small"]] == [(key, state)]
 
 
 def joined(client, other):
@@ -160,17 +140,15 @@ def test_the_latest_sweep_of_a_store_is_named(swept, shared_application, capsys,
     assert capsys.readouterr() == ("", "the latest sweep is not known (file is not a database)\n")
 
 
-def test_a_store_without_a_sweep_names_none(application, dataset, capsys):
-    print_latest_sweep(Application(application.home / "nowhere", application.cache).uri, "http://127.0.0.1:5000")
-    assert application.run(*dataset, "retriever=sparse").returncode == 0
-    print_latest_sweep(application.uri, "http://127.0.0.1:5000")
-    assert capsys.readouterr().out == ""
+def test_a_store_without_a_sweep_names_none(application, tmp_path, capsys):
+    application.client().create_run("0")
+    for uri in (f"sqlite:///{tmp_path}/nowhere.db", application.uri):
+        print_latest_sweep(uri, "http://127.0.0.1:5000")
+    assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize(("decided_by", "order"), [("ndcg", "false"), ("", None)])
-def test_an_address_without_a_view_sorts_by_the_metric_that_was_measured(decided_by, order):
-    page = urlsplit(urlsplit(sweep_address("1", "a", decided_by, saved=False)).fragment)
-    settings = dict(parse_qsl(page.query))
-    assert settings["searchFilter"] == "tags.`mlflow.parentRunId` = 'a'"
-    assert settings.get("orderByAsc") == order
-    assert settings.get("orderByKey") == ("metrics.`ndcg`" if decided_by else None)
+def test_an_address_without_a_view_sorts_by_the_metric_that_was_measured():
+    for decided_by, order in (("ndcg", {"orderByKey": "metrics.`ndcg`", "orderByAsc": "false"}), ("", {})):
+        page = urlsplit(urlsplit(sweep_address("1", "a", decided_by, saved=False)).fragment)
+        view = {"workflowType": "machine_learning", "compareRunsMode": "CHART"}
+        assert dict(parse_qsl(page.query)) == {**view, "searchFilter": "tags.`mlflow.parentRunId` = 'a'", **order}

@@ -61,20 +61,20 @@ def end_killed(sweep: tracking.OpenSweep) -> None:
     end_workers()
     sweep.parent.close("KILLED")
     tracking.close_open(sweep.job, sweep.parent)
-    finished = f"{tracking.finished_here(sweep.job)} of {len(sweep.planned) or 'some'} jobs had finished"
+    finished = f"{tracking.count_finished_jobs(sweep.job)} of {len(sweep.planned) or 'some'} jobs had finished"
     print(f"{finished}; the same command with tracking.resume=true goes on from there", file=sys.stderr)
-    tracking.say_what_waits(sweep)
+    tracking.print_missing_runs(sweep)
 
 
 @cache
 def begin_worker(driver: int, identity: str) -> None:
     """Prepare a worker: leave Ctrl-C to its driver, a process of this identity, and end soon after that is gone."""
-    from ragsweep.tracking.process import is_gone
+    from ragsweep.tracking.process import has_ended
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes
     if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         signal.signal(signal.SIGTERM, end)  # Ray's looks like sys.exit in a retriever, Submitit's does nothing
-    if is_gone(identity):  # before this worker was ready
+    if has_ended(identity):  # before this worker was ready
         os._exit(TERMINATED)
     if driver in {parent.pid for parent in psutil.Process().parents()}:
         threading.Thread(target=_end_after, args=[os.pidfd_open(driver)], daemon=True).start()

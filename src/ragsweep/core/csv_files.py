@@ -33,15 +33,15 @@ MOST_COLUMNS = 150
 FORMULA = r"'*\s*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]"  # the beginning of a formula, also after apostrophes
 
 
-def setting_columns(settings: Iterable[str], others: Collection[str]) -> dict[str, str]:
+def setting_columns(settings: Iterable[str], taken: Collection[str]) -> dict[str, str]:
     """The column of each setting in a table that has other columns, too.
 
     It is the setting's name, or `params.NAME`, as in MLflow's own tables, where another column has that name.
     """
     columns: dict[str, str] = {}
-    for setting in sorted(settings, key=lambda name: name in others):  # those that keep their name come first
+    for setting in sorted(settings, key=lambda name: name in taken):  # those that keep their name come first
         column = setting
-        while column in others or column in columns.values():
+        while column in taken or column in columns.values():
             column = f"params.{column}"
         columns[setting] = column
     return columns

@@ -63,4 +63,4 @@ def first_line(error: BaseException) -> str:
     """The first line of an error's text, with those that it announces, shortened and without control characters."""
     lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
     line = " ".join(lines) if lines[0].endswith(":") else lines[0]
-    return "".join(each for each in line[:LONGEST_ERROR_LINE] if each.isprintable())
+    return "".join(character for character in line[:LONGEST_ERROR_LINE] if character.isprintable())

@@ -64,8 +64,8 @@ def _in_words(error: ValidationError) -> str:
     first = min(faults, key=lambda fault: fault["loc"] not in (("schema",), ("version",)))
     place = shortened(".".join(map(str, first["loc"])))
     if place in ("schema", "version"):
-        found = "none" if first["type"] == "missing" else shortened(str(first["input"]))
+        value = "none" if first["type"] == "missing" else shortened(str(first["input"]))
         expected = first["ctx"]["expected"] if first["type"] == "literal_error" else "another one"
-        return f"{place}: found {found}, expected {expected}; install the newest ragsweep, which may read others"
+        return f"{place}: found {value}, expected {expected}; install the newest ragsweep, which may read others"
     reason = first["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
     return f"{place}: {reason}" if place else reason

@@ -181,7 +181,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
         times = Counter(name for name, _ in pairs)
-        twice = next(name for name, each in times.items() if each > 1)
+        twice = next(name for name, number in times.items() if number > 1)
         raise MalformedError(f"an object has the field {twice[:80]!r} twice")
     return values
 

@@ -64,11 +64,11 @@ def plugins() -> Mapping[str, Plugin]:
         ConfigError: A plugin cannot be loaded, two have the same name, or one is something
             else than a `Plugin`, or has fields of other types, files or folders that do not exist.
     """
-    found = sorted(_entry_points(), key=lambda each: each.name)
-    names = [each.name for each in found]
+    points = sorted(_entry_points(), key=lambda point: point.name)
+    names = [point.name for point in points]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ConfigError(f"plugin {twice}: two installed packages have a plugin of this name")
-    return {each.name: _loaded(each) for each in found}
+    return {point.name: _loaded(point) for point in points}
 
 
 def check_groups() -> set[str]:
@@ -79,7 +79,7 @@ def check_groups() -> set[str]:
 @cache
 def our_packages() -> frozenset[str]:
     """The top-level packages of the kernel and of all plugins, none of which is imported for this."""
-    return frozenset({KERNEL, *(each.module.partition(".")[0] for each in _entry_points())})
+    return frozenset({KERNEL, *(point.module.partition(".")[0] for point in _entry_points())})
 
 
 def is_ours(module: str) -> bool:
@@ -105,8 +105,8 @@ def _loaded(entry_point: EntryPoint) -> Plugin:
         reason = f"{type(error).__name__}: {first_line(error)}"
         raise ConfigError(f"plugin {entry_point.name}: {entry_point.value} cannot be loaded ({reason})") from error
     if not isinstance(plugin, Plugin):
-        found = type(plugin).__name__
-        raise ConfigError(f"plugin {entry_point.name}: {entry_point.value} is a {found}, expected a ragsweep Plugin")
+        kind = type(plugin).__name__
+        raise ConfigError(f"plugin {entry_point.name}: {entry_point.value} is a {kind}, expected a ragsweep Plugin")
     if flaw := _flaw(plugin):
         raise ConfigError(f"plugin {entry_point.name}: {flaw}")
     return plugin

@@ -37,9 +37,9 @@ def project() -> Path:
 
 def command(*arguments: object) -> str:
     """The shell text of a command of ragsweep that runs from any folder: it starts in the current one."""
-    here = Path.cwd()
-    variable = "" if project() == here.resolve() else f"{PROJECT}={shlex.quote(str(project()))} "
-    return f"cd {shlex.quote(str(here))} && {variable}{shlex.join(['ragsweep', *map(str, arguments)])}"
+    folder = Path.cwd()
+    variable = "" if project() == folder.resolve() else f"{PROJECT}={shlex.quote(str(project()))} "
+    return f"cd {shlex.quote(str(folder))} && {variable}{shlex.join(['ragsweep', *map(str, arguments)])}"
 
 
 def own_conf() -> Path | None:
@@ -104,9 +104,9 @@ def portable(value: Any) -> Any:
 
 def placed(path: str) -> Path:
     """Where a path that `portable` has made is on this machine: in the project, or else among the bundled data."""
-    here = project() / path
+    own = project() / path
     shipped = SHIPPED / path
-    return shipped if path.startswith(f"{DATA}/") and shipped.exists() and not here.exists() else here
+    return shipped if path.startswith(f"{DATA}/") and shipped.exists() and not own.exists() else own
 
 
 def variable(name: str) -> str:

@@ -40,13 +40,13 @@ def shown(text: object, longest: int = LONGEST_NAME) -> str:
 
 def shown_apart(texts: Sequence[object], longest: int = LONGEST_NAME) -> list[str]:
     """Names as charts show them. Where shortening makes some alike, without what all begin and end with."""
-    whole = [one_line(str(text)) for text in texts]
-    names = [shown(text, longest) for text in whole]
-    if len({*names}) == len({*whole}):
+    lines = [one_line(str(text)) for text in texts]
+    names = [shown(text, longest) for text in lines]
+    if len({*names}) == len({*lines}):
         return names
-    common = [commonprefix(each) for each in (whole, [text[::-1] for text in whole])]  # noqa: RUF071  # not of paths
-    begin, end = (len(each) - len(re.sub(r".*[\W_]", "", each)) for each in common)  # whole words
-    return [shown(f"...{text[begin : max(begin, len(text) - end)]}...", longest) for text in whole]
+    common = [commonprefix(texts) for texts in (lines, [text[::-1] for text in lines])]  # noqa: RUF071  # not of paths
+    begin, end = (len(prefix) - len(re.sub(r".*[\W_]", "", prefix)) for prefix in common)  # whole words
+    return [shown(f"...{text[begin : max(begin, len(text) - end)]}...", longest) for text in lines]
 
 
 def plain_name(text: str) -> str:

@@ -42,7 +42,7 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() or each == "\n" else " " if each.isspace() else "" for each in text)
+    return "".join(char if char.isprintable() or char == "\n" else " " if char.isspace() else "" for char in text)
 
 
 def one_line(text: str) -> str:

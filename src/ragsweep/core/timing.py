@@ -59,8 +59,8 @@ def timing_order(queries: int) -> Indices:
     It is the same for all configurations. So where one was timed for fewer queries, others were timed for these, too.
     """
     first = sample(queries)
-    others = np.setdiff1d(np.arange(queries), first)
-    return np.concatenate([first, np.random.default_rng(0).permutation(others)])
+    further = np.setdiff1d(np.arange(queries), first)
+    return np.concatenate([first, np.random.default_rng(0).permutation(further)])
 
 
 @contextmanager
@@ -135,8 +135,8 @@ def noting() -> Iterator[list[Note]]:
 
 def added_up(notes: Sequence[Note]) -> Note:
     """The note on the sum of times; without times if those of one of them are not known."""
-    known = all(note.ms for note in notes)
-    times = (sum(note.ms for note in notes), sum(note.idle_ms for note in notes)) if known else ()
+    are_known = all(note.ms for note in notes)
+    times = (sum(note.ms for note in notes), sum(note.idle_ms for note in notes)) if are_known else ()
     return Note(put_together([note.machines for note in notes]), *times)
 
 

@@ -51,8 +51,8 @@ def trec_lines(path: Path, columns: Sequence[str], setting: str, hint: str = "")
             if len(cells) != len(columns) or not all(cells):
                 cells = line.split()
             if cells and cells[0].startswith("#"):
-                found = f"found {cells[0][:80]!r}, expected no comments; write %23 for the # of an id"
-                raise DatasetError(f"{path}, line {number}: {found}")
+                flaw = f"found {cells[0][:80]!r}, expected no comments; write %23 for the # of an id"
+                raise DatasetError(f"{path}, line {number}: {flaw}")
             if len(cells) == len(columns):
                 yield number, cells
             elif cells:

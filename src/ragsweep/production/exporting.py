@@ -37,7 +37,7 @@ from ragsweep.retrieval import Ranking, rank
 from ragsweep.retrieval.returned_units.merging import Enlarging
 from ragsweep.store.code import kind_of
 from ragsweep.store.stage_store import NO_STORE, CompleteStore
-from ragsweep.tasks.ranking import trec_lines
+from ragsweep.tasks.ranking.ranking_tables import run_lines
 from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.search import components_within, search_of
 from ragsweep.tracking import RegisteredRetriever
@@ -199,7 +199,7 @@ def _ranking_as_recorded(
         raise TrackingError(f"{run_id}: has no {RANKING}, so that nobody knows what it retrieved")
     ranking = task.rank(items)
     shown = task.shown(items, ranking)
-    now = trec_lines.run_lines(shown.evaluation.judged, shown.ranking, shown.items, TAG)
+    now = run_lines(shown.evaluation.judged, shown.ranking, shown.items, TAG)
     was, is_ = ([line.split()[0:3:2] for line in lines] for lines in (text.splitlines(), now))  # query and unit
     if was != is_:
         different = sum(one != other for one, other in zip(was, is_, strict=False)) + abs(len(was) - len(is_))

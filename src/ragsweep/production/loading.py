@@ -113,7 +113,7 @@ def load_with(
     ranker = in_stages(parts["retriever"], *map(parts.get, STAGES))
     passages = passages_of(documents, parts["chunker"], reading)
     titled = corpus.with_headings(documents) if "ingest" in parts else ()
-    texts = indexed(parts["ingest"], titled, passages, known=indexed_texts) if "ingest" in parts else None
+    texts = indexed(parts["ingest"], titled, passages, texts=indexed_texts) if "ingest" in parts else None
     enlarging = Enlarging(parts["returns"], documents, passages) if "returns" in parts else None
     retriever = LoadedRetriever(ranker, passages, settings.k, settings.depth, indexed=texts, enlarging=enlarging)
     retriever.search(WARM_UP)

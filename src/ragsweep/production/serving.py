@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ragsweep.production.loaded_retriever import LoadedRetriever
 from ragsweep.production.loading import load
 from ragsweep.replay.trusted_record import composed_today
-from ragsweep.tracking.registry import answering_a_request
+from ragsweep.tracking.registry import as_mlflow_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +40,7 @@ class ServedRetriever:
             MlflowException: A query is blank, or `k` is not from 1 to 1000.
         """
         k = (params or {}).get("k")
-        with answering_a_request():
+        with as_mlflow_errors():
             answers = self._retriever.search_all([*data["query"]], k if k is None else int(k))
         return [[asdict(hit) for hit in hits] for hits in answers]
 

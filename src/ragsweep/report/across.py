@@ -10,8 +10,8 @@ from typing import Any
 from ragsweep.core.terminal import counted
 from ragsweep.report.claims import claims_of, headline
 from ragsweep.report.evidence import more_text
-from ragsweep.report.record import VERSION, as_record
-from ragsweep.report.report_page import Origin, facts, write_pages
+from ragsweep.report.record import VERSION, as_record, write_record
+from ragsweep.report.report_page import Origin, facts, write_pages, write_sweep
 from ragsweep.report.sentences import Claim, sentences
 from ragsweep.report.value_words import cutoffs_in_words, joined
 from ragsweep.statistics import FEW_QUERIES
@@ -32,8 +32,8 @@ def claims_across(across: AcrossDatasets) -> list[Claim]:
     sweep = across.sweeps[0]
     at = "" if across.cutoff is None else f" at {cutoffs_in_words(sweep, across.cutoff)}"
     numbers = {**names, "at": at, "label": across.named, "metric": sweep.metric_title}
-    others = [f"{cutoff}" for cutoff in across.cutoffs if cutoff != across.cutoff]
-    about = Claim("across_table", {**numbers, "others": others, "prefer": sweep.settings.prefer}, "evidence")
+    elsewhere = [f"{cutoff}" for cutoff in across.cutoffs if cutoff != across.cutoff]
+    about = Claim("across_table", {**numbers, "others": elsewhere, "prefer": sweep.settings.prefer}, "evidence")
     return [*_choice(across, numbers), *_cautions(across), about]
 
 
@@ -66,9 +66,9 @@ def _vetoes(across: AcrossDatasets) -> dict[str, tuple[str, str]]:
     beaten = [label for label in across.labels if across.verdicts[label] == "worse"] if across.told_apart else []
     named = zip(across.names, across.sweeps, across.choices, across.runs[across.named], strict=True)
     for place, (name, sweep, choice, run) in enumerate(named):
-        claims = claims_of(Decision(sweep, {across.cutoff: replace(choice, of_headline=run)}))
+        of_dataset = claims_of(Decision(sweep, {across.cutoff: replace(choice, of_headline=run)}))
         more = more_text(sweep, choice, run, [across.runs[label][place] for label in beaten])
-        claims += [Claim("unequal_text", numbers, vetoes=True) for numbers in more]
+        claims = [*of_dataset, *(Claim("unequal_text", numbers, vetoes=True) for numbers in more)]
         if veto := next((claim for claim in claims if claim.vetoes and claim.name not in ALONE), None):
             vetoes[name] = (veto.name.replace("_", " "), veto.sentence)
     return vetoes
@@ -177,7 +177,23 @@ def _record(across: AcrossDatasets) -> dict[str, Any]:
     }
 
 
-def write_across_page(folder: Path, across: AcrossDatasets, folders: Sequence[Path], origin: Origin) -> None:
+def write_across(folder: Path, across: AcrossDatasets, folders: Sequence[Path], origin: Origin) -> None:
+    """Write the decision and report of a sweep over several datasets, and below `datasets` those of each.
+
+    Args:
+        folder: The sweep's folder.
+        across: The decision over the datasets.
+        folders: The folder of each dataset, below it.
+        origin: Command, run id, commit and start of the sweep.
+    """
+    of_one = replace(origin, across=across_in_words(across)[0])
+    for own, decision in zip(folders, across.decisions, strict=True):
+        write_sweep(own, decision, of_one)
+    write_record(folder / "decision.json", across_as_record(across, origin.run_id))
+    _write_page(folder, across, folders, origin)
+
+
+def _write_page(folder: Path, across: AcrossDatasets, folders: Sequence[Path], origin: Origin) -> None:
     """Write `report.html` and `report.md` of all datasets; each has its own report in one of `folders`, below."""
     content = {
         "title": f"Which {_and([*across.shown.values()]) or 'configuration'} for {_and(across.names)}?",

@@ -6,8 +6,9 @@ the first sentences that have their place there. A function yields numbers once 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import lru_cache
 
 from ragsweep.report import evidence as of_evidence
 from ragsweep.report.evidence import more_text, unread_numbers
@@ -34,7 +35,8 @@ AS_MEASURED = {"choice": "measured_best"}  # what this is where nothing is shipp
 IDLE = {"tied", "same_values", "one_configuration", "not_one_best", "elsewhere", "rule", "expected", "edge"}
 
 
-def claims_of(decision: Decision) -> list[Claim]:
+@lru_cache(maxsize=1)  # every outlet asks for the claims of one decision
+def claims_of(decision: Decision) -> Sequence[Claim]:
     """Everything that is known of a decision, in the order of its precedence.
 
     Only the first veto is in the headline. Where there is one, what measured best is in the evidence.
@@ -237,9 +239,12 @@ def not_one_best(decision: Decision) -> Iterator[Numbers]:
     """Which configurations cannot be told apart from the best, where others are worse."""
     choice = decision.headline
     if choice.undecided is None and len(choice.tied) > 1:
-        same = all(run.measured == choice.best.measured for run in choice.tied)
-        numbers = {"same": same, "worse": len(choice.allowed.outcomes) - len(choice.tied) + choice.dropped}
-        yield {"labels": tied_in_words(decision.sweep, choice), **numbers, "barred": bool(choice.barred)}
+        yield {
+            "labels": tied_in_words(decision.sweep, choice),
+            "same": all(run.measured == choice.best.measured for run in choice.tied),
+            "worse": len(choice.allowed.outcomes) - len(choice.tied) + choice.dropped,
+            "barred": bool(choice.barred),
+        }
 
 
 def choice(decision: Decision) -> Iterator[Numbers]:
@@ -247,8 +252,8 @@ def choice(decision: Decision) -> Iterator[Numbers]:
     sweep, chosen, named = decision.sweep, decision.headline, decision.named
     if chosen.undecided is not None:
         return
-    prefer, others = chosen.prefer, [other for other in decision.choices.values() if other is not chosen]
-    everywhere = others and all(_same(sweep, other, named) and veto_of(decision, other) in TAKEN for other in others)
+    prefer, rest = chosen.prefer, [choice for choice in decision.choices.values() if choice is not chosen]
+    everywhere = rest and all(_takes(choice, sweep, named) and veto_of(decision, choice) in TAKEN for choice in rest)
     yield {
         "label": sweep.label(named),
         "where": f" at every {sweep.cutoff}" if everywhere else at(sweep, chosen),
@@ -265,7 +270,8 @@ def choice(decision: Decision) -> Iterator[Numbers]:
     }
 
 
-def _same(sweep: Sweep, choice: Choice, named: Outcome) -> bool:
+def _takes(choice: Choice, sweep: Sweep, named: Outcome) -> bool:
+    """Whether a choice is this configuration, at whatever cutoff."""
     return choice.meets and sweep.label(choice.named) == sweep.label(named)
 
 
@@ -289,10 +295,10 @@ def elsewhere(decision: Decision) -> Iterator[Numbers]:
     differing = grouped(
         (sweep.label(choice.named) if choice.meets else None, choice.cutoff)
         for choice in choices
-        if not _same(sweep, choice, decision.named) and veto_of(decision, choice) in (None, "requirements")
+        if not _takes(choice, sweep, decision.named) and veto_of(decision, choice) in (None, "requirements")
     )
     if differing and decision.headline.undecided is None:
-        places = [{"at": cutoffs_in_words(sweep, *some), "label": label} for label, some in differing.items()]
+        places = [{"at": cutoffs_in_words(sweep, *cutoffs), "label": label} for label, cutoffs in differing.items()]
         yield {"places": places}
 
 

@@ -90,8 +90,8 @@ def beaten(decision: Decision) -> Iterator[Numbers]:
     rival = front.beats(decision.named) if front else None
     if front is None or rival is None or rival.configuration == decision.named.configuration:
         return
-    same = [run.name for run in choice.as_good] if choice.costs_the_same(front.cost) else []  # as the headline says
-    if rival.name in same or any(rival.name in other.excluded for other in decision.choices.values()):
+    as_cheap = [run.name for run in choice.as_good] if choice.costs_the_same(front.cost) else []  # the headline says so
+    if rival.name in as_cheap or any(rival.name in other.excluded for other in decision.choices.values()):
         return
     runs = (rival, decision.named)
     places = [f" at {cutoffs_in_words(sweep, run.cutoff)}" if sweep.cutoff else "" for run in runs]
@@ -128,10 +128,10 @@ def less_judged(decision: Decision) -> Iterator[Numbers]:
     yield from less_judged_between(decision.sweep, decision.named, choice.allowed.outcomes, at(decision.sweep, choice))
 
 
-def less_judged_between(sweep: Sweep, run: Outcome, others: Sequence[Outcome], where: str = "") -> Iterator[Numbers]:
-    """That less was judged of what others find, so that they may be better than they measure."""
+def less_judged_between(sweep: Sweep, run: Outcome, beaten: Sequence[Outcome], where: str = "") -> Iterator[Numbers]:
+    """That less was judged of what beaten runs find, so that they may be better than they measure."""
     own = run.facts.judged
-    judged = {sweep.label(other): other.facts.judged for other in others if other.facts.judged}
+    judged = {sweep.label(other): other.facts.judged for other in beaten if other.facts.judged}
     less = {
         label: fact.of_wrong
         for label, fact in judged.items()
@@ -159,8 +159,8 @@ def unmeasured(decision: Decision) -> Iterator[Numbers]:
     """Which configurations lack a cutoff that others have."""
     sweep, levels = decision.sweep, {cutoff: decision.sweep.at(cutoff).outcomes for cutoff in decision.choices}
     for cutoff, runs in levels.items() if max(map(len, levels.values())) > 1 else ():
-        here = [run.configuration for run in runs]
-        if lacking := [run for run in sweep.outcomes if run.configuration not in here]:
+        measured = [run.configuration for run in runs]
+        if lacking := [run for run in sweep.outcomes if run.configuration not in measured]:
             yield {"at": cutoffs_in_words(sweep, cutoff), "labels": labels_of(sweep, lacking)}
 
 
@@ -209,8 +209,9 @@ def left_out(decision: Decision) -> Iterator[Numbers]:
     """The configurations at the headline's cutoff that could not be chosen."""
     sweep, choice = decision.sweep, decision.headline
     controls = {run.name for run in sweep.outcomes if run.facts.control}
-    for why, some in (("do not meet the requirements", choice.excluded.keys() - controls), ("are controls", controls)):
-        if choice.meets and (names := [name for name in choice.excluded if name in some]):
+    requirements = choice.excluded.keys() - controls
+    for why, barred in (("do not meet the requirements", requirements), ("are controls", controls)):
+        if choice.meets and (names := [name for name in choice.excluded if name in barred]):
             yield {"why": why, "names": names}
 
 

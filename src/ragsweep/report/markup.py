@@ -29,7 +29,7 @@ def markdown(value: object) -> str:
     if isinstance(value, Markup):
         return str(value)
     escaped = NUMBERED.sub(r"\1\\", MEANING.sub(r"\\\g<0>", one_line(str(value))))
-    return "".join(ENTITIES.get(each, each) for each in escaped)
+    return "".join(ENTITIES.get(letter, letter) for letter in escaped)
 
 
 def plain(text: str) -> str:
@@ -40,6 +40,6 @@ def plain(text: str) -> str:
 def code(text: object) -> Markup:
     """A text as inline code, enclosed in more backticks than the longest row of backticks in it."""
     line = one_line(str(text))
-    longest = max((len([*run]) for each, run in groupby(line) if each == "`"), default=0)
+    longest = max((len([*run]) for letter, run in groupby(line) if letter == "`"), default=0)
     fence, space = "`" * (longest + 1), " " if longest else ""
     return Markup(f"{fence}{space}{line}{space}{fence}")

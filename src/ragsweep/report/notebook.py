@@ -48,8 +48,8 @@ class SweepDecision:
     @property
     def choice(self) -> dict[str, Any]:
         """The configuration of the headline: its label, run id, settings, and everything that was measured."""
-        found: dict[str, Any] = self.record["choice"]
-        return found
+        choice: dict[str, Any] = self.record["choice"]
+        return choice
 
     @property
     def table(self) -> pd.DataFrame:
@@ -60,9 +60,9 @@ class SweepDecision:
         return "\n".join([*self.headline, "", table_by_cutoff(self.decision)])
 
     def _repr_html_(self) -> str:
-        first, *others = map(escape, self.headline)
+        first, *more = map(escape, self.headline)
         head, *rows = ([escape(cell) for cell in row] for row in cells(self.decision))
         heads = "".join(f"<th>{cell}</th>" for cell in head)
         lines = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-        sentences = "".join(f"<p>{sentence}</p>" for sentence in [f"<b>{first}</b>", *others])
+        sentences = "".join(f"<p>{sentence}</p>" for sentence in [f"<b>{first}</b>", *more])
         return f"{sentences}<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"

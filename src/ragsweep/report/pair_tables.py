@@ -163,4 +163,4 @@ def _at(sweep: Sweep) -> str:
 
 
 def _in_latex(text: str) -> str:
-    return re.sub(r"<=|.", lambda found: IN_LATEX.get(found[0], found[0]), text)
+    return re.sub(r"<=|.", lambda sign: IN_LATEX.get(sign[0], sign[0]), text)

@@ -1,23 +1,27 @@
-"""The report of a sweep, as a self-contained HTML page and as Markdown with the same content."""
+"""The files of a finished sweep: tables, charts, decision, and the report as one HTML page and as Markdown."""
 
 from __future__ import annotations
 
 import html
+import shutil
+import tempfile
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from ragsweep.core.csv_files import TEXT_COLUMNS
-from ragsweep.core.drawing import Chart
+from ragsweep.core.csv_files import TEXT_COLUMNS, write_table
+from ragsweep.core.drawing import Chart, drawing, save_charts
 from ragsweep.core.project import command
 from ragsweep.core.terminal import counted, counted_of_all, printable
 from ragsweep.report.claims import evidence, headline
 from ragsweep.report.markup import code, markdown
-from ragsweep.report.report_charts import captions_of
+from ragsweep.report.record import as_record, write_record
+from ragsweep.report.report_charts import captions_of, report_charts
 from ragsweep.report.report_tables import (
     baseline_rows,
     cells,
@@ -27,7 +31,8 @@ from ragsweep.report.report_tables import (
     pair_rows,
     type_rows,
 )
-from ragsweep.report.rows import Row, rows_of, table_of_rows
+from ragsweep.report.rows import Row, rows_of, summary_of, table_of_rows
+from ragsweep.report.sweep_charts import reference_charts
 from ragsweep.report.value_words import at, joined
 from ragsweep.statistics import affordable_resamples
 from ragsweep.sweeps import Decision, Sweep
@@ -69,6 +74,41 @@ class Origin:
         return command("explain", run_id or "RUN_ID", query_id, *self.places, *self.store)
 
 
+def write_sweep(folder: Path, decision: Decision, origin: Origin) -> None:
+    """Write the tables, charts, decision and report of a sweep.
+
+    Args:
+        folder: The sweep's folder.
+        decision: Its decision.
+        origin: Command, run id, commit and start of the sweep.
+    """
+    results = folder / "results"
+    results.mkdir(parents=True, exist_ok=True)
+    summary = summary_of(decision)  # its tests are computed once, before the chart process gets its copy
+    with drawing(folder / "charts", reference_charts, decision):
+        write_table(results / "summary_statistics.csv", summary)
+        if decision.pairs is not None:
+            write_table(results / "pairs.csv", decision.pairs)
+        write_record(folder / "decision.json", as_record(decision, origin.run_id))
+    with drawing(folder / "charts", report_charts, decision) as charts:
+        write_table(results / f"evaluation_results_{origin.started}.csv", decision.sweep.per_query)
+    write_report(folder, decision, origin, charts)
+
+
+def write_comparison(path: Path, decision: Decision, origin: Origin) -> None:
+    """Write a comparison of runs as an HTML page.
+
+    Args:
+        path: Path of the page.
+        decision: The decision between them.
+        origin: How the comparison was started.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        charts = save_charts(Path(folder) / "charts", report_charts, decision)
+        write_report(Path(folder), decision, origin, charts)
+        shutil.copyfile(Path(folder) / "report.html", path)
+
+
 def write_report(folder: Path, decision: Decision, origin: Origin, charts: Sequence[Chart]) -> None:
     """Write `report.html` and `report.md` with the charts from `charts/`."""
     content = _content(decision, origin)
@@ -92,6 +132,7 @@ def write_pages(folder: Path, template: str, content: Mapping[str, Any]) -> None
         (folder / f"report.{name}").write_text(text, encoding="utf-8")
 
 
+@cache
 def environment(escape: Callable[[object], str]) -> Environment:
     """Templates that escape every value, except those marked as `safe`."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -162,9 +203,9 @@ def run_sections(decision: Decision) -> dict[str, Sequence[str]]:
     """
     level, own = decision.headline.allowed, decision.named.facts.sections
     runs = [level.outcomes[position] for position in level.table["outcome"]]
-    others = {heading: run for run in reversed(runs) for heading in run.facts.sections if heading not in own}
+    lacking = {heading: run for run in reversed(runs) for heading in run.facts.sections if heading not in own}
     systems = [run for run in runs if RETURNED in run.facts.sections and run is not decision.named]
-    named = [*((RETURNED, run) for run in systems[:SYSTEMS_SHOWN]), *others.items()]
+    named = [*((RETURNED, run) for run in systems[:SYSTEMS_SHOWN]), *lacking.items()]
     shown = {f"{heading} ({run.name})": run.facts.sections[heading] for heading, run in named}
     if len(systems) > SYSTEMS_SHOWN:
         shown[f"{RETURNED} ({len(systems) - SYSTEMS_SHOWN} more)"] = ["results/evaluation.json of each run has it."]

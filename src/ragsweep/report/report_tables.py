@@ -62,7 +62,7 @@ def _ties(choice: Choice, sweep: Sweep) -> str:
         return ""
     if choice.named not in choice.tied:
         return f"worse than {choice.allowed.label(choice.best)}"
-    if not choice.others:
+    if not choice.rivals:
         return "none" if len(choice.allowed.outcomes) > 1 else "nothing to compare"
     return tied_in_words(sweep, choice) if choice.distinct > 1 else "all measure the same"
 
@@ -120,16 +120,16 @@ def level_rows(decision: Decision) -> list[list[tuple[str, bool]]]:
 
 def type_rows(sweep: Sweep) -> list[list[str]]:
     """A header, and a row per query type at one cutoff; empty if there are fewer than two types."""
-    if (found := sweep.standings.by_type) is None:
+    if (selection := sweep.standings.by_type) is None:
         return []
     types, scores = np.array(sweep.types, dtype=object), sweep.scores(sweep.decided_by)
     rows, title = list[list[str]](), sweep.metric_title
-    for kind, own in zip(found.types, found.by_type, strict=True):
-        here = types == kind
-        of_best = float(scores[sweep.best, here].mean())
+    for kind, own in zip(selection.types, selection.by_type, strict=True):
+        of_type = types == kind
+        of_best = float(scores[sweep.best, of_type].mean())
         best = sweep.best if abs(of_best - own.apparent) <= EQUAL else own.best  # of equals, the best of all types
-        values = own.apparent, of_best, own.expected, float(found.for_all.per_query[here].mean())
-        rows.append([kind, str(here.sum()), sweep.outcomes[best].name, *(f"{value:.3f}" for value in values)])
+        values = own.apparent, of_best, own.expected, float(selection.for_all.per_query[of_type].mean())
+        rows.append([kind, str(of_type.sum()), sweep.outcomes[best].name, *(f"{value:.3f}" for value in values)])
     head = "type", "queries", "best for this type", title, f"{title} of the overall best"
     return [[*head, "chosen by type, held out", "one for all types, held out"], *rows]
 

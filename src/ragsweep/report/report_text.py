@@ -31,12 +31,12 @@ def table_of_configurations(decision: Decision) -> str:
     return "\n".join([*lines, *more])
 
 
-def summary(decision: Decision, *, whole: bool) -> Iterator[str]:
-    """The end of a sweep, line by line: the headline, a row per cutoff, and with `whole` all configurations."""
+def summary(decision: Decision, *, verbose: bool) -> Iterator[str]:
+    """The end of a sweep, line by line: the headline, a row per cutoff, and with `verbose` all configurations."""
     yield from headline(decision)
     yield ""
     yield table_by_cutoff(decision)
-    if whole:
+    if verbose:
         yield ""
         yield table_of_configurations(decision)
         yield ""

@@ -74,7 +74,7 @@ class Row(NamedTuple):
         """
         run, compared, metric = self.run, self.compared, sweep.decided_by
         costs = [name for name in sweep.settings.costs if name not in sweep.metrics and name in sweep.metric_info]
-        others = [name for name in (*sweep.metrics, *costs) if name != metric]
+        further = [name for name in (*sweep.metrics, *costs) if name != metric]
         difference = compared and f"{compared.difference:+.3f} [{compared.low:+.3f}, {compared.high:+.3f}]"
         return {
             sweep.cutoff or NO_CUTOFF: str(run.cutoff or ""),
@@ -85,7 +85,7 @@ class Row(NamedTuple):
             "difference": "" if self.is_best or not difference else difference,
             sweep.metric_title: f"{sweep.statistic(run, metric):.4f}",
             INTERVAL: interval(sweep, run, metric),
-            **{sweep.title(name): number(sweep, name, run.value(name)) for name in others},
+            **{sweep.title(name): number(sweep, name, run.value(name)) for name in further},
             "best in": f"{100 * compared.wins:.1f} %" if compared else "",
             RUN: run.run_id,
         }
@@ -122,8 +122,8 @@ def _verdict(decision: Decision, choice: Choice, run: Outcome, vetoes: Mapping[i
         return "control" if run.facts.control else "left out"
     if run is choice.named and vetoes[choice.cutoff] not in TAKEN:
         return f"not shipped: {vetoes[choice.cutoff]}"
-    same = decision.sweep.label(run) == decision.sweep.label(decision.named)  # the headline ships it here, too
-    if run is choice.named and vetoes[decision.headline.cutoff] is None and (same or vetoes[choice.cutoff] is None):
+    ships = decision.sweep.label(run) == decision.sweep.label(decision.named)  # the headline does, at this cutoff, too
+    if run is choice.named and vetoes[decision.headline.cutoff] is None and (ships or vetoes[choice.cutoff] is None):
         return "chosen" if choice is decision.headline else f"chosen{at(decision.sweep, choice)}"
     if choice.undecided == "one configuration":
         return "only one"

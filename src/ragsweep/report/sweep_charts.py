@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragsweep.core import style
-from ragsweep.report.settings_charts import draw_cells
 from ragsweep.report.value_words import at, kind_of_interval
+from ragsweep.statistics.intervals import Array
 from ragsweep.sweeps import Decision, Sweep
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MOST_ROWS = 40
@@ -80,7 +81,7 @@ def sensitivity(decision: Decision, x: str, lines: str | None) -> Figure:
     """How does each metric depend on one setting, for some values of another?"""
     sweep, like = decision.sweep, decision.best_with(x)
     rows = decision.like_named(x, lines, like=like).drop_duplicates([x, *filter(None, [lines])])  # the best comes first
-    of_lines = _some(decision, lines) if lines else []
+    of_lines = _values_drawn(decision, lines) if lines else []
     groups = [(value, rows[rows[lines] == value].dropna(subset=[x])) for value in of_lines]
     groups = [(value, group) for value, group in groups if len(group)] or [("", rows.dropna(subset=[x]))]
     subtitle = f"Mean over queries; whiskers: {kind_of_interval(sweep, *sweep.metrics)}"
@@ -124,7 +125,7 @@ def sensitivity(decision: Decision, x: str, lines: str | None) -> Figure:
     return drawing
 
 
-def _some(decision: Decision, name: str) -> list[Any]:
+def _values_drawn(decision: Decision, name: str) -> list[Any]:
     """The values of an axis. If there are many, every n-th one, including that of the named configuration."""
     values, own = decision.sweep.axes[name], decision.best[name]
     step = -(-len(values) // MOST_LINES)
@@ -159,6 +160,30 @@ def all_metrics(decision: Decision) -> Figure:
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     return drawing
+
+
+def draw_cells(axes: Axes, values: Array, shade: Array, framed: np.ndarray, digits: int | None) -> None:
+    """Draw a table of numbers as a heat map.
+
+    Args:
+        axes: Where to draw.
+        values: The numbers, NaN where there is none, shape [rows, columns].
+        shade: 0 for the lightest cell, 1 for the darkest, same shape.
+        framed: Which cells are framed, same shape.
+        digits: Of each number, after the point; None leaves the numbers out.
+    """
+    from matplotlib.patches import Rectangle
+
+    axes.imshow(shade, aspect="auto", cmap="Blues", vmin=-0.05, vmax=1.1)
+    for (line, column), value in np.ndenumerate(values):
+        if digits is not None and not np.isnan(value):
+            ink = "white" if shade[line, column] > 0.6 else "#111111"
+            axes.text(column, line, f"{value:.{digits}f}", ha="center", va="center", fontsize=9, color=ink)
+    for line, column in zip(*np.nonzero(framed), strict=True):
+        corner = column - 0.48, line - 0.46
+        axes.add_patch(Rectangle(corner, 0.96, 0.92, fill=False, edgecolor=style.BEST, linewidth=2))
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
 
 
 def _where_higher_is_better(sweep: Sweep) -> list[str]:

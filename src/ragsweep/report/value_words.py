@@ -143,5 +143,5 @@ def in_sentence(title: str) -> str:
 def cutoffs_in_words(sweep: Sweep, *cutoffs: int | None) -> str:
     """Some cutoffs: `k 3`, `k 3 and 5`, `500, 1000 and 2000 tokens`."""
     unit = sweep.outcomes[0].facts.cutoff_unit
-    texts = [f"{each:,}" if unit else str(each) for each in cutoffs]
+    texts = [f"{cutoff:,}" if unit else str(cutoff) for cutoff in cutoffs]
     return f"{joined(texts)} {unit}" if unit else f"{sweep.cutoff} {joined(texts)}"

@@ -10,9 +10,8 @@ from ragsweep.models.language.openai_model import OpenAIModel
 from ragsweep.models.language.smollm2 import SmolLM2Model
 from ragsweep.models.language.transformers_model import TransformersModel
 from ragsweep.retrieval.dense import DenseRetriever
-from ragsweep.retrieval.fused import FusedRetriever
+from ragsweep.retrieval.fused import FusedRetriever, HybridRetriever
 from ragsweep.retrieval.fusion import ReciprocalRankFusion, WeightedSum
-from ragsweep.retrieval.hybrid import HybridRetriever
 from ragsweep.retrieval.indexes.index import ExactIndex, FaissIndex, Index, Nearest
 from ragsweep.retrieval.ingest.contextual import ContextualIngest
 from ragsweep.retrieval.ingest.ingest import Ingest

@@ -107,9 +107,9 @@ class Bm25Index:
         containing = np.diff(counts.start)
         weight = np.repeat(weighting.idf, containing)
         for first in range(0, len(weight), POSTINGS_AT_ONCE):
-            some = slice(first, first + POSTINGS_AT_ONCE)
-            saturation = weighting.saturation(counts.frequency[some], counts.length[counts.passage[some]])
-            weight[some] *= saturation
+            part = slice(first, first + POSTINGS_AT_ONCE)
+            saturation = weighting.saturation(counts.frequency[part], counts.length[counts.passage[part]])
+            weight[part] *= saturation
         weights = sparse.csr_array((weight, counts.passage, counts.start), shape=(len(containing), len(counts.length)))
         # A dense row is added many times faster than a list of postings, and takes up to 8 / 3 of its room.
         common = containing > len(counts.length) / 4
@@ -150,22 +150,22 @@ class Bm25Index:
         """
         passages = self.weights.shape[1]
         step, shape = max(1, at_once // passages), (len(queries), min(depth, passages))
-        found, kept = np.full(shape, NOTHING), np.full(shape, NOT_RETRIEVED)
+        ranked, kept = np.full(shape, NOTHING), np.full(shape, NOT_RETRIEVED)
         for first in range(0, len(queries), step):
             best = _best(self.scores(queries[first : first + step]), depth)
             rows, columns = best.passages.shape
-            found[first : first + rows, :columns] = best.passages
+            ranked[first : first + rows, :columns] = best.passages
             kept[first : first + rows, :columns] = best.scores
             advance(rows)
-        return Ranking(found, kept, others=np.zeros(len(queries)))
+        return Ranking(ranked, kept, others=np.zeros(len(queries)))
 
     def _terms(self, queries: Sequence[str]) -> tuple[Indices, Indices]:
         """The terms of all queries that the corpus has: query and row of each."""
         terms = [*map(self.tokens, queries)]
         query = np.repeat(np.arange(len(terms)), [len(row) for row in terms])
         term = np.fromiter(map(self.row_of, chain.from_iterable(terms)), np.int64, len(query))
-        known = term != NOTHING
-        return query[known], term[known]
+        is_known = term != NOTHING
+        return query[is_known], term[is_known]
 
     def scores(self, queries: Sequence[str]) -> Scores:
         """BM25 of every query and passage; 0 where no term that they share has a weight. Shape [queries, passages]."""
@@ -179,8 +179,8 @@ class Bm25Index:
         starts = np.arange(len(queries) + 1)
         times = (np.ones(common.sum()), row[common], np.searchsorted(query[common], starts))
         scores: Scores = sparse.csr_array(times, shape=(len(queries), len(self.common))) @ self.common
-        found = self.weights[term[rare]]
-        postings = (found.data, found.indices, found.indptr[np.searchsorted(query[rare], starts)])
+        rows = self.weights[term[rare]]
+        postings = (rows.data, rows.indices, rows.indptr[np.searchsorted(query[rare], starts)])
         scores += sparse.csr_array(postings, shape=scores.shape).toarray()
         return scores
 
@@ -192,11 +192,11 @@ def _best(scores: Scores, depth: int) -> Ranking:
     query, passage = np.divmod(candidates, scores.shape[1])
     count = np.bincount(query, minlength=len(scores))
     rank = np.arange(len(query)) - np.repeat(np.cumsum(count) - count, count)
-    found = np.full((len(scores), count.max()), NOTHING)
-    padded = np.full(found.shape, NOT_RETRIEVED)
-    found[query, rank], padded[query, rank] = passage, values
+    passages = np.full((len(scores), count.max()), NOTHING)
+    padded = np.full(passages.shape, NOT_RETRIEVED)
+    passages[query, rank], padded[query, rank] = passage, values
     best = np.argsort(-padded, axis=1, kind="stable")[:, :depth]  # they stand in corpus order
-    return Ranking(np.take_along_axis(found, best, axis=1), np.take_along_axis(padded, best, axis=1))
+    return Ranking(np.take_along_axis(passages, best, axis=1), np.take_along_axis(padded, best, axis=1))
 
 
 def _reached(scores: Scores, depth: int) -> Scores:

@@ -20,7 +20,7 @@ from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.retrieval.indexes.index import ExactIndex, Index
 from ragsweep.retrieval.kinds import Method, Thresholded
 from ragsweep.retrieval.ranking import Ranking, Search, in_stage, searching
-from ragsweep.retrieval.ranking_checks import checked_ranking, expect_encoder
+from ragsweep.retrieval.ranking_checks import check_encoder, checked_ranking
 from ragsweep.store.code import kind_of
 from ragsweep.store.component import expect_kind
 from ragsweep.store.identity import identity
@@ -44,7 +44,7 @@ class DenseRetriever(Thresholded):
     index: Index = field(default_factory=ExactIndex)
 
     def __post_init__(self) -> None:
-        expect_encoder(self.encoder)
+        check_encoder(self.encoder)
         expect_kind(self.index, Index, "index")
 
     @property
@@ -80,26 +80,26 @@ class DenseRetriever(Thresholded):
             expected = "expected a function of queries and depth"
             raise RetrieverError(f"index: {kind_of(self.index)} opened {type(find).__name__}, {expected}")
         with progress(searching(passages, queries), len(queries)):
-            found = checked_ranking(find(queries, depth), search, depth, kind_of(self.index))
+            ranking = checked_ranking(find(queries, depth), search, depth, kind_of(self.index))
         searching_ms = timed(lambda row: find(queries[[row]], depth), len(queries))
         encoding = in_stage("encode", encoding_ms(self.encoder, self.store, search.queries))
-        found = found.costing(encoding, in_stage("search", searching_ms))
-        if not len(found.index_bytes):
+        ranking = ranking.costing(encoding, in_stage("search", searching_ms))
+        if not len(ranking.index_bytes):
             size = passages.nbytes + sum(array.nbytes for array in index.values())
-            found = replace(found, index_bytes=np.array([size]))
+            ranking = replace(ranking, index_bytes=np.array([size]))
         if isinstance(self.index, ExactIndex):
-            return found
+            return ranking
 
         def exactly() -> Arrays:
             with progress(searching(passages, queries), len(queries)):
                 return {"passages": ExactSearch(passages)(queries, depth).passages}
 
         exact = self.store.get("exact", [*texts, identity(self.encoder), search.digest, depth], exactly)
-        return replace(found, recall_of_exact=_recall(exact["passages"], found.passages, len(passages)))
+        return replace(ranking, recall_of_exact=_recall(exact["passages"], ranking.passages, len(passages)))
 
 
-def _recall(exact: Indices, found: Indices, passages: int) -> Scores:
+def _recall(exact: Indices, ranked: Indices, passages: int) -> Scores:
     """The share of the exact ranking that was found, per query."""
     query = np.arange(len(exact))[:, np.newaxis] * (passages + 1)  # tells the queries' passages apart
-    recall: Scores = np.isin(exact + query, found + query).mean(axis=1)
+    recall: Scores = np.isin(exact + query, ranked + query).mean(axis=1)
     return recall

@@ -122,7 +122,8 @@ def _weighted_sum(
     rankings: Sequence[Ranking], weights: Sequence[float], normalised: Callable[[Ranking], Scores]
 ) -> Ranking:
     kept = [(ranking, weight) for ranking, weight in zip(rankings, weights, strict=True) if weight]
-    return _ranked(*_each_once([ranking for ranking, _ in kept], [weight * normalised(each) for each, weight in kept]))
+    scores = [weight * normalised(ranking) for ranking, weight in kept]
+    return _ranked(*_each_once([ranking for ranking, _ in kept], scores))
 
 
 def _with_ties(fused: Ranking) -> Ranking:
@@ -145,8 +146,8 @@ def _each_once(rankings: Sequence[Ranking], scores: Sequence[Scores]) -> tuple[I
     first[:, 1:] = passages[:, 1:] != passages[:, :-1]
     total = values.copy()
     for after in range(1, len(rankings)):
-        same = passages[:, after:] == passages[:, :-after]
-        np.add(total[:, :-after], values[:, after:], out=total[:, :-after], where=same)
+        equal = passages[:, after:] == passages[:, :-after]
+        np.add(total[:, :-after], values[:, after:], out=total[:, :-after], where=equal)
     return np.where(first, passages, NOTHING), total
 
 

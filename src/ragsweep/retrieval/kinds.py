@@ -77,7 +77,7 @@ class Trace:
 
 def within(name: str, inner: Mapping[str, str], stage: object) -> dict[str, str]:
     """The stages of a stage, by names that say where they are; the stage itself if it has none."""
-    return {f"{name}.{each}": what for each, what in inner.items()} or {name: name_of(stage)}
+    return {f"{name}.{stage_name}": kind for stage_name, kind in inner.items()} or {name: name_of(stage)}
 
 
 class Retriever(Component):
@@ -137,7 +137,7 @@ class Ranker(Retriever, ABC):
 
     def sections(self, search: Search) -> Mapping[str, Sequence[str]]:
         """Sentences for the report by heading."""
-        return {name: said for part in self.parts().values() for name, said in part.sections(search).items()}
+        return {name: sentences for part in self.parts().values() for name, sentences in part.sections(search).items()}
 
     def trace(self, search: Search, query: int) -> Trace:
         """How one query gets its ranking."""

@@ -23,7 +23,7 @@ from ragsweep.retrieval.kinds import (
     within,
 )
 from ragsweep.retrieval.ranking import Ranking, Search, TextsRead, in_stage
-from ragsweep.retrieval.ranking_checks import expect_ranker
+from ragsweep.retrieval.ranking_checks import checked_ranker
 from ragsweep.retrieval.stages import expand, fuse, rank, rerank
 from ragsweep.store.code import name_of
 from ragsweep.store.component import expect_kind
@@ -55,7 +55,7 @@ class PipelineRetriever(Thresholded):
     dynamic_k: Reranker | None = None
 
     def __post_init__(self) -> None:
-        expect_ranker(self.ranker, "ranker")
+        checked_ranker(self.ranker, "ranker")
         if self.rewriter is not None:
             expect_kind(self.rewriter, (Rewriter, Expander), "rewriter")
         for name, stage in (("reranker", self.reranker), ("dynamic_k", self.dynamic_k)):
@@ -69,9 +69,9 @@ class PipelineRetriever(Thresholded):
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """Rank the passages for every query, at most `depth` of them."""
-        seen = max(depth, ((self.dynamic_k and self.dynamic_k.most) or 0) + 1)
-        ranking = self._first(search, seen)
-        for stage, most in ((self.reranker, seen), (self.dynamic_k, depth)):
+        deeper = max(depth, ((self.dynamic_k and self.dynamic_k.most) or 0) + 1)
+        ranking = self._first(search, deeper)
+        for stage, most in ((self.reranker, deeper), (self.dynamic_k, depth)):
             ranking = rerank(stage, search, ranking, most) if stage is not None else ranking
         return ranking
 
@@ -91,7 +91,8 @@ class PipelineRetriever(Thresholded):
         if self.rewriter is None:
             return super().details(search)
         expansion = self.expanded(search)
-        searched = [JOINED.join(texts) for texts in zip(*(each.queries for each in expansion.searches), strict=True)]
+        texts = zip(*(variant.queries for variant in expansion.searches), strict=True)
+        searched = [*map(JOINED.join, texts)]
         changes = {"query_change": expansion.changes} if any(expansion.changes) else {}
         return {**super().details(expansion.searches[0]), "searched": searched, **changes}
 
@@ -103,16 +104,17 @@ class PipelineRetriever(Thresholded):
     def trace(self, search: Search, query: int) -> Trace:
         """How a query got its ranking."""
         expansion = self.expanded(search)
-        first, *others = expansion.searches
+        first, *further = expansion.searches
         inner = self.ranker.trace(first, query)
         stages = within("ranker", inner.stages, self.ranker)
         if self.rewriter is not None:
-            searched = JOINED.join(each.queries[query] for each in expansion.searches)
+            searched = JOINED.join(variant.queries[query] for variant in expansion.searches)
             inner = replace(inner, searched=searched, change=expansion.changes[query])
             stages = within("rewriter", {}, self.rewriter) | stages
-        if others:
-            rankings = (rank(self.ranker, each, self._depth(search, 1)).row(query) for each in expansion.searches)
-            inner = replace(inner, parts={f"search {number}": each for number, each in enumerate(rankings, start=1)})
+        if further:
+            depth = self._depth(search, 1)
+            rankings = (rank(self.ranker, variant, depth).row(query) for variant in expansion.searches)
+            inner = replace(inner, parts={f"search {row}": ranking for row, ranking in enumerate(rankings, start=1)})
         parts, formula, words = inner.parts, inner.formula, inner.words
         if self.reranker is not None:
             kind = name_of(self.reranker)
@@ -150,7 +152,7 @@ class PipelineRetriever(Thresholded):
         if self.rewriter is None:
             return rank(self.ranker, search, depth)
         searches, latency_ms, _, fusion = expand(self.rewriter, search, self.ranker)
-        rankings = [rank(self.ranker, each, depth) for each in searches]
+        rankings = [rank(self.ranker, inner, depth) for inner in searches]
         ranking = rankings[0]
         if len(rankings) > 1:
             if fusion is None:

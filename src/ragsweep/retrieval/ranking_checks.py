@@ -21,7 +21,7 @@ from ragsweep.store.component import expect_kind
 LARGEST_SCORE = 1e30  # of a score: TREC files have 32-bit numbers, and fusing takes differences
 
 
-def expect_ranker(thing: object, setting: str) -> Ranker:
+def checked_ranker(thing: object, setting: str) -> Ranker:
     """The object of a setting; raises `ConfigError` if it is no ranker."""
     if isinstance(thing, ExternalRetriever):
         raise ConfigError(
@@ -32,13 +32,13 @@ def expect_ranker(thing: object, setting: str) -> Ranker:
     return thing
 
 
-def expect_encoder(encoder: Encoder) -> None:
+def check_encoder(encoder: Encoder) -> None:
     """Raise `ConfigError` if the object of a setting `encoder` is no encoder, `EncoderError` if it lacks its files."""
     expect_kind(encoder, Encoder, "encoder")
     fingerprint: object = encoder.fingerprint
     if not isinstance(fingerprint, str):
-        found = type(fingerprint).__name__
-        raise ConfigError(f"encoder: {kind_of(encoder)}.fingerprint is a {found}, expected a property with text")
+        kind = type(fingerprint).__name__
+        raise ConfigError(f"encoder: {kind_of(encoder)}.fingerprint is a {kind}, expected a property with text")
 
 
 def checked_ranking(ranking: object, search: Search, depth: int, name: str) -> Ranking:
@@ -63,9 +63,9 @@ def checked_ranking(ranking: object, search: Search, depth: int, name: str) -> R
         if wrong.any():
             query, rank = _first(wrong)
             passage, score = passages[query, rank], scores[query, rank]
-            found = passage if field == "passages" else f"{score} of passage {passage}"
+            value = passage if field == "passages" else f"{score} of passage {passage}"
             place = f"{field}[{query}, {rank}] (query {query}, rank {rank + 1})"
-            raise RetrieverError(f"{name}: {place}: found {found}{expected}")
+            raise RetrieverError(f"{name}: {place}: found {value}{expected}")
     latency_ms = _times(ranking.latency_ms, (queries,), f"{name}: latency_ms")
     recall = _array(ranking.recall_of_exact, "float64", f"{name}: recall_of_exact")
     if recall.shape not in ((0,), (queries,)) or not ((recall >= 0) & (recall <= 1)).all():
@@ -73,13 +73,13 @@ def checked_ranking(ranking: object, search: Search, depth: int, name: str) -> R
     index_bytes: Indices = _array(ranking.index_bytes, "int64", f"{name}: index_bytes")
     if index_bytes.shape not in ((0,), (1,)) or (index_bytes < 0).any():
         raise RetrieverError(f"{name}: index_bytes: expected none or one number of at least 0")
-    others: Scores = _array(ranking.others, "float64", f"{name}: others")
-    if others.shape not in ((0,), (queries,)) or not (np.abs(others) <= LARGEST_SCORE).all():
+    scores_of_others: Scores = _array(ranking.others, "float64", f"{name}: others")
+    if scores_of_others.shape not in ((0,), (queries,)) or not (np.abs(scores_of_others) <= LARGEST_SCORE).all():
         raise RetrieverError(
             f"{name}: others: expected none or {queries} numbers from {-LARGEST_SCORE:g} to {LARGEST_SCORE:g}"
         )
     stages_ms = _times(ranking.stages_ms, (len(STAGES), queries), f"{name}: stages_ms")
-    return Ranking(passages, scores, latency_ms, recall, index_bytes, others, stages_ms)
+    return Ranking(passages, scores, latency_ms, recall, index_bytes, scores_of_others, stages_ms)
 
 
 def check_within(reranked: Ranking, ranking: Ranking, name: str) -> None:
@@ -89,8 +89,8 @@ def check_within(reranked: Ranking, ranking: Ranking, name: str) -> None:
     if strange.any():
         query, rank = _first(strange)
         place = f"passages[{query}, {rank}] (query {query}, rank {rank + 1})"
-        found = f"found {reranked.passages[query, rank]}, expected one of the passages to rerank"
-        raise RetrieverError(f"{name}: {place}: {found}")
+        problem = f"found {reranked.passages[query, rank]}, expected one of the passages to rerank"
+        raise RetrieverError(f"{name}: {place}: {problem}")
 
 
 def checked_answers(answers: object, queries: int, name: str) -> Answers:
@@ -101,12 +101,12 @@ def checked_answers(answers: object, queries: int, name: str) -> Answers:
     """
     if not isinstance(answers, Answers):
         raise RetrieverError(f"{name}: returned {type(answers).__name__}, expected Answers")
-    found: object = answers.results
-    if not isinstance(found, Sequence):
-        raise RetrieverError(f"{name}: results: found {type(found).__name__}, expected a sequence for each query")
-    if len(found) != queries:
-        raise RetrieverError(f"{name}: results: found those of {len(found)} queries, expected those of {queries}")
-    for query, results in enumerate(found):
+    by_query: object = answers.results
+    if not isinstance(by_query, Sequence):
+        raise RetrieverError(f"{name}: results: found {type(by_query).__name__}, expected a sequence for each query")
+    if len(by_query) != queries:
+        raise RetrieverError(f"{name}: results: found those of {len(by_query)} queries, expected those of {queries}")
+    for query, results in enumerate(by_query):
         if not isinstance(results, Sequence | None):
             kind = type(results).__name__
             raise RetrieverError(f"{name}: results[{query}]: found {kind}, expected a sequence of Result, or None")
@@ -130,23 +130,23 @@ def _flaw_of_result(result: object) -> str | None:
     return None
 
 
-def _times(value: object, shape: tuple[int, ...], what: str) -> Milliseconds:
+def _times(value: object, shape: tuple[int, ...], place: str) -> Milliseconds:
     """The times of this shape, or none."""
-    times: Milliseconds = _array(value, "float64", what)
-    known = times[~np.isnan(times)]
-    if times.shape not in ((0,), shape) or not (np.isfinite(known) & (known >= 0)).all():
+    times: Milliseconds = _array(value, "float64", place)
+    known_times = times[~np.isnan(times)]
+    if times.shape not in ((0,), shape) or not (np.isfinite(known_times) & (known_times >= 0)).all():
         expected = f"expected none, or shape {[*shape]} with numbers of at least 0, NaN where one is not known"
-        raise RetrieverError(f"{what}: found shape {[*times.shape]}, {expected}")
+        raise RetrieverError(f"{place}: found shape {[*times.shape]}, {expected}")
     return times
 
 
-def _array(value: object, kind: str, what: str) -> npt.NDArray[Any]:
+def _array(value: object, kind: str, place: str) -> npt.NDArray[Any]:
     """The value as an array of this type; raises if it is not an array, or its type does not fit."""
     wanted = np.dtype(kind)
     if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
-        raise RetrieverError(f"{what}: found {type(value).__name__}, expected an array of {kind}")
+        raise RetrieverError(f"{place}: found {type(value).__name__}, expected an array of {kind}")
     if value.dtype.kind != wanted.kind or value.dtype.itemsize > wanted.itemsize:
-        raise RetrieverError(f"{what}: found an array of {value.dtype}, expected {kind}")
+        raise RetrieverError(f"{place}: found an array of {value.dtype}, expected {kind}")
     return np.asarray(value).astype(wanted, copy=False)
 
 

@@ -141,14 +141,14 @@ def lines_of(queries: Sequence[str], answers: Answers) -> Iterator[str]:
     """The lines of the file."""
     times = answers.latency_ms.tolist() or [nan] * len(queries)
     for query, results, ms in zip(queries, answers.results, times, strict=True):
-        plain = None if results is None else [_plain(each) for each in results]
-        found = {"query": query, "results": plain, "ms": None if isnan(ms) else ms}
-        yield json.dumps(found, ensure_ascii=False, allow_nan=False) + "\n"
+        plain = None if results is None else [_plain(result) for result in results]
+        line = {"query": query, "results": plain, "ms": None if isnan(ms) else ms}
+        yield json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _plain(result: Result) -> dict[str, object]:
-    known = result.score is not None and isfinite(result.score)
-    return {**result._asdict(), "score": result.score if known else None}
+    has_score = result.score is not None and isfinite(result.score)
+    return {**result._asdict(), "score": result.score if has_score else None}
 
 
 @dataclass(frozen=True)
@@ -184,16 +184,16 @@ class ReturnedRetriever(MatchedRetriever):
 
     def answers(self, queries: Sequence[str], depth: int) -> Answers:
         """What the file has for each query. Raises `RetrieverError` for a query that it lacks."""
-        found = []
+        lines = []
         for query in queries:
             if query not in self._lines:
                 raise RetrieverError(f"{self.path}: has no line of the query {quoted(query)}")
-            found.append(self._lines[query])
-        return Answers([each.results for each in found], np.array([each.ms for each in found], np.float64))
+            lines.append(self._lines[query])
+        return Answers([line.results for line in lines], np.array([line.ms for line in lines], np.float64))
 
     @cached_property
     def _lines(self) -> Mapping[str, Line]:
-        found: dict[str, Line] = {}
+        by_query: dict[str, Line] = {}
         try:
             text = read_text(Path(self.path), LARGEST_MB)
         except OSError as error:
@@ -205,5 +205,5 @@ class ReturnedRetriever(MatchedRetriever):
                 read = from_record(Line, line)
             except MalformedError as error:
                 raise RetrieverError(f"{self.path}, line {number}: {error}") from error
-            found[read.query] = read
-        return found
+            by_query[read.query] = read
+        return by_query

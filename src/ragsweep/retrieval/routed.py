@@ -17,7 +17,7 @@ from ragsweep.core.timing import UNTIMED
 from ragsweep.models.encoders.encoder import Encoder
 from ragsweep.retrieval.kinds import Ranker, Trace, within
 from ragsweep.retrieval.ranking import Ranking, Search, TextsRead, in_stage
-from ragsweep.retrieval.ranking_checks import expect_encoder, expect_ranker
+from ragsweep.retrieval.ranking_checks import check_encoder, checked_ranker
 from ragsweep.retrieval.stages import rank, total_bytes
 from ragsweep.store.stage_store import NO_STORE, Store
 
@@ -39,7 +39,7 @@ class LogisticClassifier:
     c: Annotated[float, Between(1e-6, 1e6)] = 10.0
 
     def __post_init__(self) -> None:
-        expect_encoder(self.encoder)
+        check_encoder(self.encoder)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class RoutedRetriever(Ranker):
         if not self.routes:
             raise ConfigError("routes: found none, expected at least one")
         for name, ranker in self.routes.items():
-            expect_ranker(ranker, f"routes.{name}")
+            checked_ranker(ranker, f"routes.{name}")
 
     def texts_of_parts(self, texts: TextsRead) -> Iterator[tuple[object, TextsRead]]:
         """The routes get all, the classifier the queries."""

@@ -99,22 +99,22 @@ class RunFileRetriever(Thresholded):
             DatasetError: A line cannot be read, or names a document that the dataset does not have or that has no text;
                 or the dataset has none of the queries.
         """
-        found = self._found(search)
-        if len(found.without_ranking) == len(search.queries):
-            queries = f"the queries {some_of(found.other_queries)}" if found.other_queries else "no line"
-            expected = f"expected some of the dataset's: {some_of(found.without_ranking)}"
+        content = self._content(search)
+        if len(content.without_ranking) == len(search.queries):
+            queries = f"the queries {some_of(content.other_queries)}" if content.other_queries else "no line"
+            expected = f"expected some of the dataset's: {some_of(content.without_ranking)}"
             raise DatasetError(f"{self.path}: found {queries}, {expected}")
-        _notice(found.without_ranking, f"queries without a line in {self.name}")
-        _notice(found.other_queries, f"queries in {self.name} that are not in the dataset, left out")
+        _notice(content.without_ranking, f"queries without a line in {self.name}")
+        _notice(content.other_queries, f"queries in {self.name} that are not in the dataset, left out")
 
     def rank(self, search: Search, depth: int) -> Ranking:
         """The first passages of the file for every query, at most `depth` of them."""
-        found = self._found(search)
-        return Ranking(found.passages[:, :depth], found.scores[:, :depth])
+        content = self._content(search)
+        return Ranking(content.passages[:, :depth], content.scores[:, :depth])
 
     def never_asked(self, search: Search, queries: Indices) -> Indices:
         """All of the queries if the file has a line of none: else one without a line has got nothing."""
-        without = {*self._found(search).without_ranking}
+        without = {*self._content(search).without_ranking}
         assert search.names is not None  # else it is refused
         asked = {search.names.queries[row] for row in queries.tolist()}
         return queries if asked <= without else queries[:0]
@@ -123,13 +123,13 @@ class RunFileRetriever(Thresholded):
         """How a query got its ranking."""
         return Trace(formula=f"as in {self.name}")
 
-    def _found(self, search: Search) -> _Found:
+    def _content(self, search: Search) -> _RunContent:
         if search.names is None:
             raise RetrieverError("retriever=run_file: what is searched has no names, so that no line can be of it")
         return _read(self.path, self.fingerprint, search.names)
 
 
-class _Found(NamedTuple):
+class _RunContent(NamedTuple):
     """What a file has for the queries of a dataset.
 
     Attributes:
@@ -214,40 +214,40 @@ def readings(cell: str, ours: bool) -> tuple[str, ...]:
 
 # By path, content and names: a file is needed when its sweep is planned, and again when it runs.
 @lru_cache(maxsize=4)
-def _read(path: str, fingerprint: str, names: Names) -> _Found:
+def _read(path: str, fingerprint: str, names: Names) -> _RunContent:
     """Read a file of this content for queries and passages of these names."""
     if names.several_units:
         raise RetrieverError("retriever=run_file: passages have several pages; expected chunker.across_pages=false")
-    known = KnownPassages(names)
+    finder = KnownPassages(names)
     queries = {composed(name): row for row, name in enumerate(names.queries)}
-    others: dict[str, None] = {}
+    other_queries: dict[str, None] = {}
     documents: list[str] = []
     cells, scores = array("q"), array("d")  # a line is its query, unit, passage (or `NOTHING`), and number
     ranked: set[int] = set()
     for number, (query_id, _, document, _, written, tag) in trec_lines(Path(path), RUN, SETTING):
         where, ours, score = f"{path}, line {number}", tag == TAG, number_of(written)
         if not abs(score) <= LARGEST_SCORE:  # also for NaN
-            found = f"found the score {written[:LONGEST_NAME_SHOWN]!r}"
-            raise DatasetError(f"{where}: {found}, expected a number from {-LARGEST_SCORE:g} to {LARGEST_SCORE:g}")
+            problem = f"found the score {written[:LONGEST_NAME_SHOWN]!r}"
+            raise DatasetError(f"{where}: {problem}, expected a number from {-LARGEST_SCORE:g} to {LARGEST_SCORE:g}")
         query = next((queries[name] for name in readings(query_id, ours) if name in queries), None)
         if query is None:
-            others[query_id] = None
+            other_queries[query_id] = None
             continue
         ranked.add(query)
-        place = known.place(document, ours, where)
+        place = finder.place(document, ours, where)
         if place is not None:
             documents.append(sys.intern(document))
             cells.extend((query, *place, number))
             scores.append(score)
     lines, written_scores = np.array(cells).reshape(-1, 4), np.array(scores)
     order = trec_eval_order(lines[:, 0], written_scores, documents)
-    passages, ranked_scores = _ranked(lines[order], in_single_precision(written_scores)[order], known, names, path)
+    passages, ranked_scores = _ranked(lines[order], in_single_precision(written_scores)[order], finder, names, path)
     missing = tuple(name for row, name in enumerate(names.queries) if row not in ranked)
-    return _Found(passages, strictly_falling(ranked_scores), missing, tuple(others))
+    return _RunContent(passages, strictly_falling(ranked_scores), missing, tuple(other_queries))
 
 
 def _ranked(
-    lines: Indices, line_scores: Scores, known: KnownPassages, names: Names, path: str
+    lines: Indices, line_scores: Scores, finder: KnownPassages, names: Names, path: str
 ) -> tuple[Indices, Scores]:
     """The passages of every query in the order of the lines, and their scores.
 
@@ -258,34 +258,34 @@ def _ranked(
     scores = np.full(passages.shape, -np.inf)
     for row, (start, end) in enumerate(pairwise(starts.tolist())):
         scores[row, : end - start] = line_scores[start:end]
-        passages[row, : end - start] = _chosen(lines[start:end, 1:].tolist(), known, names, path)
+        passages[row, : end - start] = _chosen(lines[start:end, 1:].tolist(), finder, names, path)
     return passages, scores
 
 
-def _chosen(lines: list[list[int]], known: KnownPassages, names: Names, path: str) -> list[int]:
+def _chosen(lines: list[list[int]], finder: KnownPassages, names: Names, path: str) -> list[int]:
     """The passage of each line of a query, given as the first passage of the unit, the passage, and the line number."""
     taken: dict[int, int] = {}  # by the line that has it
     for _, passage, number in lines:
         if passage != NOTHING and taken.setdefault(passage, number) != number:
             first, again = sorted([taken[passage], number])
-            found = f"the passage {names.passages[passage]!r} is in line {first}, too"
-            raise DatasetError(f"{path}, line {again}: {found}; expected it once for a query")
+            problem = f"the passage {names.passages[passage]!r} is in line {first}, too"
+            raise DatasetError(f"{path}, line {again}: {problem}; expected it once for a query")
     free: dict[int, Iterator[int]] = {}
     chosen = []
     for unit, passage, number in lines:
         if passage != NOTHING:
             chosen.append(passage)
         else:
-            of_unit = known.in_unit_of(unit)
-            left = free.setdefault(unit, (each for each in of_unit if each not in taken))
+            of_unit = finder.in_unit_of(unit)
+            left = free.setdefault(unit, (row for row in of_unit if row not in taken))
             following = next(left, None)
             if following is None:
-                found = f"{names.units[unit]!r} is listed more often for a query than it has passages ({len(of_unit)})"
-                raise DatasetError(f"{path}, line {number}: {found}; expected each passage once")
+                fault = f"{names.units[unit]!r} is listed more often for a query than it has passages ({len(of_unit)})"
+                raise DatasetError(f"{path}, line {number}: {fault}; expected each passage once")
             chosen.append(following)
     return chosen
 
 
-def _notice(names: tuple[str, ...], what: str) -> None:
+def _notice(names: tuple[str, ...], problem: str) -> None:
     if names:
-        say_once(f"{one_line(what)}: {len(names)} ({some_of(names)})")
+        say_once(f"{one_line(problem)}: {len(names)} ({some_of(names)})")

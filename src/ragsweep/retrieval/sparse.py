@@ -84,8 +84,8 @@ class SparseRetriever(Thresholded):
         queries = search.queries
         latency_ms = timed(lambda row: index.search([queries[row]], depth), len(queries))
         with progress(searching(search.passages, queries), len(queries)):
-            found = index.search(queries, depth)
-        return replace(found, latency_ms=latency_ms, index_bytes=np.array([index.nbytes]))
+            ranking = index.search(queries, depth)
+        return replace(ranking, latency_ms=latency_ms, index_bytes=np.array([index.nbytes]))
 
     def index(self, passages: Sequence[str]) -> Bm25Index:
         """Weigh every term of every passage."""

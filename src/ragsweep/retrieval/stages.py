@@ -63,12 +63,12 @@ def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
     def build() -> Arrays:
         texts = _call(rewriter, lambda: rewriter.rewrite(queries))
         if not isinstance(texts, list | tuple) or len(texts) != len(queries):
-            found = f"{len(texts)} texts" if isinstance(texts, list | tuple) else type(texts).__name__
-            raise RetrieverError(f"{kind_of(rewriter)}: returned {found}, expected a list of {len(queries)} texts")
+            number = f"{len(texts)} texts" if isinstance(texts, list | tuple) else type(texts).__name__
+            raise RetrieverError(f"{kind_of(rewriter)}: returned {number}, expected a list of {len(queries)} texts")
         wrong = next((row for row, text in enumerate(texts) if not isinstance(text, str)), None)
         if wrong is not None:
-            found = type(texts[wrong]).__name__
-            raise RetrieverError(f"{kind_of(rewriter)}: returned {found} for query {wrong}, expected a string")
+            number = type(texts[wrong]).__name__
+            raise RetrieverError(f"{kind_of(rewriter)}: returned {number} for query {wrong}, expected a string")
         try:
             kept = packed(texts)
         except UnicodeEncodeError as error:
@@ -89,13 +89,14 @@ def expand(rewriter: Rewriter | Expander, search: Search, ranker: Ranker) -> Exp
     expansion = _call(expander, lambda: expander.expand(search, ranker))
     if not isinstance(expansion, Expansion) or not expansion.searches:
         raise RetrieverError(f"{kind_of(expander)}: returned {type(expansion).__name__}, expected an Expansion")
-    for each in expansion.searches:
-        if each.passages != search.passages or len(each.queries) != len(search.queries):
+    for variant in expansion.searches:
+        if variant.passages != search.passages or len(variant.queries) != len(search.queries):
             expected = f"{len(search.queries)} queries and the same passages"
-            raise RetrieverError(f"{kind_of(expander)}: returned a search of {len(each.queries)}, expected {expected}")
+            number = len(variant.queries)
+            raise RetrieverError(f"{kind_of(expander)}: returned a search of {number}, expected {expected}")
     if len(expansion.changes) != len(search.queries):
-        found = f"found {len(expansion.changes)}, expected {len(search.queries)} texts"
-        raise RetrieverError(f"{kind_of(expander)}: changes: {found}")
+        problem = f"found {len(expansion.changes)}, expected {len(search.queries)} texts"
+        raise RetrieverError(f"{kind_of(expander)}: changes: {problem}")
     return expansion
 
 
@@ -120,19 +121,19 @@ def rerank(reranker: Reranker, search: Search, ranking: Ranking, depth: int) -> 
 
     def reranked() -> Arrays:
         given = Ranking(ranking.passages.copy(), ranking.scores.copy())  # it may change them, or return them
-        found = checked_ranking(_call(reranker, lambda: reranker.rerank(search, given, depth)), search, depth, name)
-        check_within(found, ranking, name)
-        ms = found.latency_ms
+        new = checked_ranking(_call(reranker, lambda: reranker.rerank(search, given, depth)), search, depth, name)
+        check_within(new, ranking, name)
+        ms = new.latency_ms
         if not len(ms):
             ms = timed(lambda row: reranker.rerank(search.row(row), ranking.row(row), depth), len(search.queries))
-        return {"passages": found.passages, "scores": found.scores, "ms": ms}
+        return {"passages": new.passages, "scores": new.scores, "ms": ms}
 
     candidates = sha256(ranking.passages.tobytes() + ranking.scores.tobytes()).hexdigest()
     inputs = [search.digest, candidates, ranking.passages.shape[1], depth]
     kept = _kept(reranker, inputs, lambda: with_note(reranked))
-    found = checked_ranking(Ranking(kept["passages"], kept["scores"]), search, depth, name)
-    found = replace(found, recall_of_exact=ranking.recall_of_exact, index_bytes=ranking.index_bytes)
-    return found.costing(ranking.by_stage, in_stage("rerank", kept["ms"]))
+    stored = checked_ranking(Ranking(kept["passages"], kept["scores"]), search, depth, name)
+    stored = replace(stored, recall_of_exact=ranking.recall_of_exact, index_bytes=ranking.index_bytes)
+    return stored.costing(ranking.by_stage, in_stage("rerank", kept["ms"]))
 
 
 def total_bytes(rankings: Sequence[Ranking]) -> Indices:

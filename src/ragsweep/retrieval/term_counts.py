@@ -62,13 +62,13 @@ def _occurrences(passages: Sequence[str]) -> tuple[Mapping[str, int], sparse.csr
     row_of = _numbering()
     blocks = []
     for first in range(0, len(passages), PASSAGES_AT_ONCE):
-        found = [words(text) for text in passages[first : first + PASSAGES_AT_ONCE]]
-        ends = np.cumsum([0, *map(len, found)])
-        word = np.fromiter(map(row_of.__getitem__, chain.from_iterable(found)), np.int32, ends[-1])
-        block = sparse.csr_array((np.ones(len(word), np.int32), word, ends), shape=(len(found), len(row_of)))
+        split = [words(text) for text in passages[first : first + PASSAGES_AT_ONCE]]
+        ends = np.cumsum([0, *map(len, split)])
+        word = np.fromiter(map(row_of.__getitem__, chain.from_iterable(split)), np.int32, ends[-1])
+        block = sparse.csr_array((np.ones(len(word), np.int32), word, ends), shape=(len(split), len(row_of)))
         block.sum_duplicates()
         blocks.append(block.copy())  # frees the memory of the duplicates
-        advance(len(found))
+        advance(len(split))
     parts = [(block.data, block.indices, block.indptr) for block in blocks]
     shapes = [(block.shape[0], len(row_of)) for block in blocks]  # earlier blocks know fewer words
     stacked = sparse.vstack(list(map(sparse.csr_array, parts, shapes)), format="csr")

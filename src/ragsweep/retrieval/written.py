@@ -80,8 +80,8 @@ class Written(Component):
 
     def texts(self, reply: Completion, own: str) -> list[str]:
         """The texts of a response, but for the item's own; none of a refusal."""
-        found = listed(reply.text) if self.lines else filter(None, [prose(reply.text)])
-        return [text for text in found if text != own][: self.lines]
+        listed_texts = listed(reply.text) if self.lines else filter(None, [prose(reply.text)])
+        return [text for text in listed_texts if text != own][: self.lines]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,13 +112,13 @@ class WrittenIngest(Written, Ingest):
 
     def index_texts(self, documents: Sequence[Document], passages: Sequence[Passage]) -> list[str]:
         """Each passage and what was written of it, a line each."""
-        whole = {document.source: document.text for document in documents}
+        text_of = {document.source: document.text for document in documents}
         headings = heading_paths(documents, passages, title=len(documents) > 1)
         items = (
             {
                 "passage": passage.text,
                 "headings": path,
-                "document": _around(whole[passage.source], passage, self.around),
+                "document": _around(text_of[passage.source], passage, self.around),
             }
             for passage, path in zip(passages, headings, strict=True)
         )
@@ -175,7 +175,8 @@ class WrittenQuery(Written, Expander):
         words = (sum(len(text.split()) for text in of_query) for of_query in texts)
         changes = tuple(f"{counted(number, 'word')} by the model" if number else "" for number in words)
         times_ms = np.array([reply.time_ms for reply in replies], np.float64)
-        return Expansion(tuple(replace(search, queries=each) for each in searched), times_ms, changes, self.fusion)
+        searches = tuple(replace(search, queries=queries) for queries in searched)
+        return Expansion(searches, times_ms, changes, self.fusion)
 
     def _searched(self, query: str, texts: Sequence[str]) -> list[str]:
         if self.place == "after":

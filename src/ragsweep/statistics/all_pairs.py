@@ -51,11 +51,12 @@ def compare_all_pairs(
 
     first, second = np.triu_indices(len(scores), 1)
     differences = scores[first] - scores[second]
-    found = paired(differences, groups, resamples, seed)
+    pairs = paired(differences, groups, resamples, seed)
     if test == "t":
         units = differences if groups is None else without_rounding(groups.totals(differences))
         p = (units.mean(axis=1) == 0).astype(float)  # where all differ by the same: 1 if that is nothing, else 0
         varied = np.ptp(units, axis=1) > EQUAL
         p[varied] = ttest_1samp(units[varied], 0, axis=1).pvalue
-        found = replace(found, p=p if units.shape[1] > 1 else np.ones_like(p))
-    return AllPairs(first, second, found, holm(found.p) if correction == "holm" else false_discovery_control(found.p))
+        pairs = replace(pairs, p=p if units.shape[1] > 1 else np.ones_like(p))
+    corrected = holm(pairs.p) if correction == "holm" else false_discovery_control(pairs.p)
+    return AllPairs(first, second, pairs, corrected)

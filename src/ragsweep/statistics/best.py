@@ -147,12 +147,12 @@ def _largest_bounded_p(rows: Array, margin: float, span: float) -> Array:
     if len(rows) == 1:
         return np.zeros(1)
 
-    def against(candidate: int, some: Indices) -> Array:
-        p, some = np.ones(len(rows)), some[some != candidate]
-        if len(some):
-            p[some] = p_above(rows[some] - rows[candidate], margin, span)
-        others = np.arange(len(rows)) != candidate
-        p[others], p[candidate] = holm(p[others]), 0.0
+    def against(candidate: int, tested: Indices) -> Array:
+        p, tested = np.ones(len(rows)), tested[tested != candidate]
+        if len(tested):
+            p[tested] = p_above(rows[tested] - rows[candidate], margin, span)
+        rivals = np.arange(len(rows)) != candidate
+        p[rivals], p[candidate] = holm(p[rivals]), 0.0
         return p
 
     largest = against(best, np.arange(len(rows)))
@@ -164,9 +164,9 @@ def _largest_bounded_p(rows: Array, margin: float, span: float) -> Array:
 
 def _p_with_lost_query(rows: Array, best: int, span: float) -> Array:
     """P-values of every configuration against the best one by `p_above`, with Holm's correction; 1 for the best."""
-    p, others = np.ones(len(rows)), np.arange(len(rows)) != best
-    if others.any():
-        p[others] = holm(p_above(rows[best] - rows[others], 0.0, span))
+    p, rivals = np.ones(len(rows)), np.arange(len(rows)) != best
+    if rivals.any():
+        p[rivals] = holm(p_above(rows[best] - rows[rivals], 0.0, span))
     return p
 
 

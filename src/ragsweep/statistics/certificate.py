@@ -96,7 +96,7 @@ class CertifiedThreshold:
 
 
 def certify_threshold(
-    scores: Array, rate: float, *, others: Array | None = None, configurations: int = 1
+    scores: Array, rate: float, *, answerable: Array | None = None, configurations: int = 1
 ) -> CertifiedThreshold:
     """Find the lowest threshold with at most this rate of false finds, with 95 % confidence.
 
@@ -112,8 +112,8 @@ def certify_threshold(
         scores: The score of the first passage for each question without an answer, shape [questions], at least one;
             -inf where nothing is returned at any threshold.
         rate: The promised rate, between 0 and 1.
-        others: Scores of other questions, any shape. The threshold is at most the next one of them, so it costs them
-            no more than it must.
+        answerable: Scores of questions with an answer, any shape. The threshold is at most the next one of them, so it
+            costs them no more than it must.
         configurations: Number of configurations among which one was chosen on the same questions.
     """
     from scipy.special import bdtr, betaincinv
@@ -123,19 +123,19 @@ def certify_threshold(
     needed = ceil(log(level) / log1p(-rate))
     if not len(allowed):
         return CertifiedThreshold(False, np.inf, 0, 1 - level ** (1 / number), level, needed)
-    threshold = lowest_threshold(scores, len(allowed) - 1, others)
-    found = int((scores[scores > -np.inf] >= threshold).sum())
-    upper = float(betaincinv(found + 1, number - found, 1 - level))
-    return CertifiedThreshold(True, threshold, found, upper, level, needed)
+    threshold = lowest_threshold(scores, len(allowed) - 1, answerable)
+    finds = int((scores[scores > -np.inf] >= threshold).sum())
+    upper = float(betaincinv(finds + 1, number - finds, 1 - level))
+    return CertifiedThreshold(True, threshold, finds, upper, level, needed)
 
 
-def lowest_threshold(scores: Array, allowed: int, others: Array | None = None) -> float:
-    """A threshold that at most `allowed` of the scores reach, and no more of the others miss than must.
+def lowest_threshold(scores: Array, allowed: int, answerable: Array | None = None) -> float:
+    """A threshold that at most `allowed` of the scores reach, and no more of the answerable ones miss than must.
 
     Args:
         scores: Shape [questions]; -inf where nothing is returned.
         allowed: Less than their number.
-        others: Scores of other questions, any shape.
+        answerable: Scores of questions with an answer, any shape.
 
     Returns:
         -inf if no threshold is needed.
@@ -143,8 +143,8 @@ def lowest_threshold(scores: Array, allowed: int, others: Array | None = None) -
     beyond = float(-np.sort(-scores)[allowed])  # the first one too many: the threshold lies above it
     if beyond == -np.inf:
         return beyond
-    known = np.concatenate([scores, np.empty(0) if others is None else others.ravel()])
-    return _between(beyond, float(known[known > beyond].min(initial=np.inf)))
+    every = scores if answerable is None else np.concatenate([scores, answerable.ravel()])
+    return _between(beyond, float(every[every > beyond].min(initial=np.inf)))
 
 
 def _between(low: float, high: float) -> float:
@@ -152,4 +152,4 @@ def _between(low: float, high: float) -> float:
     high = high if np.isfinite(high) else low + max(abs(low), 1.0)
     middle = low + (high - low) / 2
     rounded = (float(f"{middle:.{digits}g}") for digits in range(1, MOST_DIGITS + 1))
-    return next((each for each in rounded if low < each <= high), high)
+    return next((number for number in rounded if low < number <= high), high)

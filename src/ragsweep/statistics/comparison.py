@@ -89,11 +89,11 @@ def compare_with_reference(
     Raises:
         IndexError: The reference does not exist.
     """
-    found = paired(scores - scores[reference], groups, resamples, seed)
-    others = np.delete(np.arange(len(scores)), reference)
-    p_holm = np.ones_like(found.p)
-    p_holm[others] = holm(found.p[others])
-    return Comparison(reference=reference, p_holm=p_holm, **vars(found))
+    differences = paired(scores - scores[reference], groups, resamples, seed)
+    family = np.delete(np.arange(len(scores)), reference)
+    p_holm = np.ones_like(differences.p)
+    p_holm[family] = holm(differences.p[family])
+    return Comparison(reference=reference, p_holm=p_holm, **vars(differences))
 
 
 def paired(differences: Array, groups: Groups | None, resamples: int, seed: int) -> Paired:

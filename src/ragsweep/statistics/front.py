@@ -53,10 +53,10 @@ def shown_to_beat(
     Returns:
         Whether a configuration is beaten by another one, shape [configurations, other].
     """
-    known = cost.ndim == 1
-    share = level if known else level / 2
+    is_exact = cost.ndim == 1
+    share = level if is_exact else level / 2
     better, not_worse = _shown(quality, np.zeros(len(quality)), resamples, seed, share / 2 if margin else share)
-    if known:
+    if is_exact:
         cheaper, not_dearer = cost < cost[:, None], cost <= (1 + tolerance) * cost[:, None]
     else:
         cheaper, not_dearer = _shown(-cost, tolerance * cost.mean(axis=1), resamples, seed, share)

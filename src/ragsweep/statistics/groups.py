@@ -114,5 +114,5 @@ class Groups:
         off = values - values.mean(axis=-1, keepdims=True)
         by_query = (off**2).sum(axis=-1) / (self.queries * (self.queries - 1))
         by_group = (self.totals(off) ** 2).sum(axis=-1) / (self.number * max(1, self.number - 1))
-        known = (by_query > EQUAL_VARIANCE) & (self.number > 1)
-        return np.where(known, by_group / np.where(known, by_query, 1.0), self.queries / self.effective)
+        varies = (by_query > EQUAL_VARIANCE) & (self.number > 1)
+        return np.where(varies, by_group / np.where(varies, by_query, 1.0), self.queries / self.effective)

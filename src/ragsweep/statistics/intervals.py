@@ -161,6 +161,6 @@ def _weights_of_block(units: int, drawn: int, resamples: int, seed: tuple[int, i
     rng = np.random.default_rng(seed)
     if units > MANY_QUERIES:  # the same distribution as below, in a tenth of the time
         rows = (rng.integers(0, units, drawn, dtype=np.int32) for _ in range(resamples))
-        return np.array([np.bincount(each, minlength=units) for each in rows]).T / drawn
+        return np.array([np.bincount(row, minlength=units) for row in rows]).T / drawn
     draws = rng.multinomial(drawn, np.full(units, 1 / units), size=resamples)
     return np.ascontiguousarray(draws.T / drawn)

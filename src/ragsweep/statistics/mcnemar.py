@@ -62,13 +62,13 @@ def flipped_p(differences: Indices) -> Array:
     step = max(1, SUMS_AT_ONCE // len(angles))
     p = np.ones(len(sizes))
     for start in range(0, len(sizes), step):
-        some = slice(start, start + step)
-        transform = np.ones((len(sizes[some]), len(angles)))
+        block = slice(start, start + step)
+        transform = np.ones((len(sizes[block]), len(angles)))
         for size in np.unique(sizes[sizes > 0]).tolist():
-            transform *= np.cos(size * angles) ** (sizes[some] == size).sum(axis=1)[:, None]
+            transform *= np.cos(size * angles) ** (sizes[block] == size).sum(axis=1)[:, None]
         share = np.fft.ifft(transform, axis=1).real[:, : largest + 1]  # of the patterns with the sums 0, 1, ...
-        reached = np.arange(largest + 1) >= np.abs(differences[some].sum(axis=1))[:, None]
-        p[some] = 2 * np.where(reached, share, 0).sum(axis=1)
+        reached = np.arange(largest + 1) >= np.abs(differences[block].sum(axis=1))[:, None]
+        p[block] = 2 * np.where(reached, share, 0).sum(axis=1)
     return np.clip(p, np.exp2(-(sizes > 0).sum(axis=1)), 1)
 
 

@@ -27,11 +27,11 @@ WITHDRAWN = -1
 ROUNDING = 1e-12  # of sums: what is smaller is 0
 
 
-def log_growth(seen: Array, lowest: Array, expected: Array, variance: Array, safe: float = SAFE_BET) -> Array:
+def log_growth(values: Array, lowest: Array, expected: Array, variance: Array, safe: float = SAFE_BET) -> Array:
     """Logarithm of what a bet on values above 0 returns; infinite where only values above 0 are possible.
 
     Args:
-        seen: The values.
+        values: As they were observed.
         lowest: The smallest values that were possible.
         expected: The means that are believed in.
         variance: Their variances.
@@ -40,7 +40,7 @@ def log_growth(seen: Array, lowest: Array, expected: Array, variance: Array, saf
     bet = np.maximum(expected, 0) / np.maximum(variance + expected**2, np.finfo(float).tiny)
     risky = lowest < 0
     bet = np.where(risky, np.minimum(bet, safe / np.maximum(-lowest, np.finfo(float).tiny)), bet)
-    growth: Array = np.where(lowest > 0, np.inf, np.log1p(np.where(lowest > 0, 0, bet * seen)))
+    growth: Array = np.where(lowest > 0, np.inf, np.log1p(np.where(lowest > 0, 0, bet * values)))
     return growth
 
 
@@ -109,10 +109,10 @@ class QuestionRace:
             variance = np.maximum(squares / (1 + self.asked) - spread, LEAST_VARIANCE)
             needed = -leads / left if self.promise == "these" else np.zeros_like(leads)  # the mean of what is to come
             ahead = (self.questions * mean - leads) / left if self.promise == "these" else mean
-            seen = values[leader] - values + self.margin - needed
+            gains = values[leader] - values + self.margin - needed
             lowest = self.margin - 1 - needed
             lowest = np.where(np.abs(lowest) < ROUNDING, 0, lowest)
-            growth = log_growth(seen, lowest, ahead - needed, variance, SAFE_BET_ON_QUESTIONS)
+            growth = log_growth(gains, lowest, ahead - needed, variance, SAFE_BET_ON_QUESTIONS)
             self.log_capital += np.where(running & (np.arange(len(values)) != leader), growth, 0)
         values = np.where(running, values, 0)
         self._sums += values

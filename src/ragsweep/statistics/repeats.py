@@ -94,5 +94,5 @@ def _as_shares(values: Array, queries: Array) -> Array:
     share = values.mean(axis=1)
     variance = values.var(axis=1, ddof=1 if values.shape[1] > 1 else 0) / queries
     one = share * (1 - share)
-    known = (one > 0) & (variance > 0)
-    return np.where(known, one / np.where(known, variance, 1.0), queries)
+    varies = (one > 0) & (variance > 0)
+    return np.where(varies, one / np.where(varies, variance, 1.0), queries)

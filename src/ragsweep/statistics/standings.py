@@ -193,7 +193,7 @@ def _power(scores: Array, with_best: ComparisonWithBest, groups: Groups) -> Powe
     if not different.any():
         return None
     close = different & with_best.tied
-    some = np.flatnonzero(close if close.any() else different)
-    rival = int(some[np.argsort(deviations[some], kind="stable")[(len(some) - 1) // 2]])
+    rivals = np.flatnonzero(close if close.any() else different)
+    rival = int(rivals[np.argsort(deviations[rivals], kind="stable")[(len(rivals) - 1) // 2]])
     differing = int((np.abs(groups.totals(differences[rival])) > EQUAL).sum())
-    return Power(rival, differing, float(np.median(deviations[some])), groups, float(np.ptp(groups.totals(scores))))
+    return Power(rival, differing, float(np.median(deviations[rivals])), groups, float(np.ptp(groups.totals(scores))))

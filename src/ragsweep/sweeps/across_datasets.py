@@ -198,7 +198,7 @@ class AcrossDatasets:
         return self._among(choice.tied for choice in self.choices)
 
     def _among(self, chosen: Iterable[Sequence[Outcome]]) -> Mask:
-        return np.array([[run in some for run in own] for own, some in zip(self._runs, chosen, strict=True)])
+        return np.array([[run in good for run in own] for own, good in zip(self._runs, chosen, strict=True)])
 
     @cached_property
     def tied_in_mean(self) -> Mask:

@@ -175,7 +175,7 @@ class Choice:
         return [outcome for outcome in self.tied if outcome not in empty] or self.tied
 
     @property
-    def others(self) -> list[Outcome]:
+    def rivals(self) -> list[Outcome]:
         """The configurations that cannot be told apart from the best, without the named one."""
         return [outcome for outcome in self.tied if outcome is not self.named]
 
@@ -208,11 +208,11 @@ def at_worst(sweep: Sweep) -> Mask:
 
 def choose(sweep: Sweep, cutoff: int | None) -> Choice:
     """Choose among the configurations at one cutoff."""
-    here = sweep.at(cutoff)
-    excluded = {outcome.name: why for outcome in here.outcomes for why in _unmet(sweep, outcome)}
-    allowed = [outcome for outcome in here.outcomes if outcome.name not in excluded]
-    barred = sum(outcome.name in excluded and not outcome.facts.control for outcome in here.outcomes)
-    return Choice(cutoff, here.only(allowed) if allowed else here, excluded, barred)
+    level = sweep.at(cutoff)
+    excluded = {outcome.name: why for outcome in level.outcomes for why in _unmet(sweep, outcome)}
+    allowed = [outcome for outcome in level.outcomes if outcome.name not in excluded]
+    barred = sum(outcome.name in excluded and not outcome.facts.control for outcome in level.outcomes)
+    return Choice(cutoff, level.only(allowed) if allowed else level, excluded, barred)
 
 
 def settled(choices: Sequence[Choice]) -> Sequence[Choice]:

@@ -42,8 +42,8 @@ def told_apart(values: Iterable[object]) -> dict[str, str]:
         What is shown for each value, by the value as text.
     """
     ends = {text: _ends(text) for text in dict.fromkeys(map(as_text, values))}
-    number = Counter(end for each in ends.values() for end in each)
-    return {text: next((end for end in each if number[end] == 1), text) for text, each in ends.items()}
+    number = Counter(end for of_text in ends.values() for end in of_text)
+    return {text: next((end for end in of_text if number[end] == 1), text) for text, of_text in ends.items()}
 
 
 def _ends(text: str) -> list[str]:

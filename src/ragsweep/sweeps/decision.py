@@ -270,11 +270,11 @@ def decide(sweep: Sweep) -> Decision:
     if settings.prefer:
         return decision
     named = sweep.label(decision.named)
-    same = {
+    of_headline = {
         cutoff: next((run for run in choice.tied if choice.meets and sweep.label(run) == named), None)
         for cutoff, choice in decision.choices.items()
     }
-    choices = {cutoff: replace(choice, of_headline=same[cutoff]) for cutoff, choice in decision.choices.items()}
+    choices = {cutoff: replace(choice, of_headline=of_headline[cutoff]) for cutoff, choice in decision.choices.items()}
     return replace(decision, choices=choices)
 
 

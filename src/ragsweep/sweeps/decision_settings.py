@@ -58,9 +58,9 @@ def decision_of(config: DictConfig) -> DecisionSettings:
 def check_at(settings: DecisionSettings, cutoffs: Collection[object]) -> None:
     """Raise `ConfigError` where the headline is asked for at a cutoff that is none of these."""
     if settings.at is not None and settings.at not in cutoffs:
-        found = ", ".join(str(each) for each in cutoffs if each is not None)
+        shown = ", ".join(str(cutoff) for cutoff in cutoffs if cutoff is not None)
         raise ConfigError(
-            f"decision.at: found {settings.at}, expected a measured cutoff{f': {found}' if found else ''}"
+            f"decision.at: found {settings.at}, expected a measured cutoff{f': {shown}' if shown else ''}"
         )
 
 
@@ -113,30 +113,30 @@ def check_decision(
         budget: The one that was asked for as a cutoff.
     """
     scores = {metric.name: metric for metric in metrics}
-    known = scores | {metric.name: metric for metric in measures}
+    measured = scores | {metric.name: metric for metric in measures}
     if settings.metric not in scores:
         raise ConfigError(
             f"decision.metric: found {settings.metric!r}, expected a metric that is measured: {' or '.join(scores)}"
         )
     for setting, names in _named(settings).items():
         for name in names:
-            if name not in known:
+            if name not in measured:
                 raise ConfigError(
                     f"decision.{setting}: found {name!r}, expected something that is measured"
-                    f"{nearest(name, list(known))}: {', '.join(known)}"
+                    f"{nearest(name, list(measured))}: {', '.join(measured)}"
                 )
     if budget is not None and cutoff != BUDGET:
         raise ConfigError(f"budget: found {budget}, and this task has no budget in tokens; expected {cutoff or 'none'}")
     decides = scores[settings.metric]
     check_margin("decision.margin", settings.margin, decides)
     for name, bound in (settings.require or {}).items():
-        metric = known[name]
+        metric = measured[name]
         if not metric.low <= bound <= metric.high:
             within = f"from {metric.low:g} to {metric.high:g}" if metric.high < float("inf") else f"from {metric.low:g}"
             raise ConfigError(f"decision.require.{name}: found {bound:g}, expected a number {within}")
     for name, share in (settings.target or {}).items():
-        if not known[name].binary:
-            binary = " or ".join(each.name for each in metrics if each.binary) or "of which there is none"
+        if not measured[name].binary:
+            binary = " or ".join(metric.name for metric in metrics if metric.binary) or "of which there is none"
             raise ConfigError(f"decision.target: found {name!r}, expected a metric that is 0 or 1: {binary}")
         if not 0 < share < 1:
             raise ConfigError(f"decision.target.{name}: found {share:g}, expected a share between 0 and 1, such as 0.9")

@@ -18,7 +18,7 @@ from ragsweep.statistics.repeats import mean_intervals
 from ragsweep.sweeps.configuration_names import as_text
 from ragsweep.tasks.facts import Facts
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.task import groups_in
+from ragsweep.tasks.scores import groups_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,8 +108,8 @@ class Outcome:
         """The value of a metric for each of the questions that it is the mean over; None if it is not known."""
         if name in self.per_query:
             return np.asarray(self.per_query[name], dtype=float)
-        others = self.facts.false_finds
-        return np.array(others.false_finds) if others and others.metric == name else None
+        finds = self.facts.false_finds
+        return np.array(finds.false_finds) if finds and finds.metric == name else None
 
     @property
     def resamples(self) -> int:
@@ -133,17 +133,17 @@ class Outcome:
         columns = {"": statistics.pop("mean"), "_low": low, "_high": high}
         columns |= {f"_{name}": column for name, column in statistics.items()}
         rows = {name: {f"{name}{end}": float(of[at]) for end, of in columns.items()} for at, name in enumerate(means)}
-        for name, whole in self.facts.aggregates.items():
-            rows[name] = {name: whole.mean, f"{name}_low": whole.ci_low, f"{name}_high": whole.ci_high}
+        for name, aggregate in self.facts.aggregates.items():
+            rows[name] = {name: aggregate.mean, f"{name}_low": aggregate.ci_low, f"{name}_high": aggregate.ci_high}
         return {name: rows[name] for name in self.facts.metrics}
 
     @cached_property
     def measured(self) -> str:
         """Digest of the values of all items. Runs of configurations that do the same have the same."""
-        others = [self.facts.false_finds.false_finds] if self.facts.false_finds else []
+        finds = [self.facts.false_finds.false_finds] if self.facts.false_finds else []
         aggregates = [str(aggregate.mean) for aggregate in self.facts.aggregates.values()]
         means = (self.per_query[name].tolist() for name in self.facts.metrics if name in self.per_query)
-        return digest([*means, *others, aggregates])
+        return digest([*means, *finds, aggregates])
 
     @property
     def task(self) -> dict[str, Any]:

@@ -43,11 +43,12 @@ class Promise:
 
 def at_each_cutoff(sweep: Sweep, run: Outcome, metric: str) -> tuple[list[int], tuple[float, ...]]:
     """The measured cutoffs of a configuration in ascending order, and a metric at each."""
-    runs = sorted(_same(sweep, run), key=lambda same: same.cutoff or 0)
-    return [same.cutoff or 0 for same in runs], tuple(same.value(metric) or 0.0 for same in runs)
+    runs = sorted(_at_all_cutoffs(sweep, run), key=lambda one: one.cutoff or 0)
+    return [one.cutoff or 0 for one in runs], tuple(one.value(metric) or 0.0 for one in runs)
 
 
-def _same(sweep: Sweep, run: Outcome) -> list[Outcome]:
+def _at_all_cutoffs(sweep: Sweep, run: Outcome) -> list[Outcome]:
+    """The runs of the configuration of a run."""
     return [other for other in sweep.outcomes if other.configuration == run.configuration]
 
 
@@ -61,7 +62,11 @@ def promises(sweep: Sweep, named: Outcome) -> Iterator[Promise]:
         if not curve and metric in named.per_query:  # it does not depend on a cutoff
             curve = (float(named.per_query[metric].mean()),)
         if curve:
-            columns = [run.per_query[metric].to_numpy(float) for run in _same(sweep, named) if metric in run.per_query]
+            columns = [
+                run.per_query[metric].to_numpy(float)
+                for run in _at_all_cutoffs(sweep, named)
+                if metric in run.per_query
+            ]
             effective = int(effective_queries(np.array(columns or [np.ones(queries)]), sweep.groups).min())
             hits = [int(value * effective + ROUNDING) for value in curve]
             shown = certify(hits, effective, share, configurations=sweep.configurations)
@@ -113,7 +118,7 @@ def threshold_promise(sweep: Sweep, named: Outcome) -> ThresholdPromise | None:
     curves = {run.facts.false_finds.scores for run in sweep.outcomes if run.facts.false_finds}
     configurations = 1 if chosen_by.isdisjoint(measured.metrics) else len(curves)
     scores, right = _scores(measured.scores), _scores(measured.found)
-    certified = certify_threshold(scores, rate, others=right, configurations=configurations)
+    certified = certify_threshold(scores, rate, answerable=right, configurations=configurations)
     reached = right[right > -np.inf]
     threshold = certified.threshold if isfinite(certified.threshold) else None
     counts = certified.shown, threshold, certified.false_finds, certified.upper, certified.needed

@@ -52,7 +52,7 @@ def _by_differences(outcomes: Sequence[Outcome]) -> list[Outcome]:
     values = {name: {outcome.settings[name] for outcome in outcomes if name in outcome.settings} for name in names}
     stands_for = {name for outcome in outcomes for name in outcome.facts.method.stands_for}
     some_have = {name for name in stands_for & {*values} if any(name not in outcome.settings for outcome in outcomes)}
-    differing = [name for name, found in values.items() if len(found) > 1 or name in some_have]
+    differing = [name for name, several in values.items() if len(several) > 1 or name in some_have]
     telling = [name for name in differing if not name.endswith(FINGERPRINT)]
     if len({tuple(outcome.settings.get(name) for name in telling) for outcome in outcomes}) == len(outcomes):
         differing = telling

@@ -54,7 +54,7 @@ class Sweep:
         words = own_words([[run.name for run in runs] for runs in groups.values()])
         lost = [{name: why for name, why in self.unfinished.items() if own & {*name.split()}} for own in words]
         lost = lost if len(groups) != 1 else [{**self.unfinished}]
-        return [replace(self, outcomes=runs, unfinished=some) for runs, some in zip(groups.values(), lost, strict=True)]
+        return [replace(self, outcomes=runs, unfinished=own) for runs, own in zip(groups.values(), lost, strict=True)]
 
     @property
     def decided_by(self) -> str:
@@ -104,8 +104,8 @@ class Sweep:
 
     def deepest(self, run: Outcome) -> Outcome:
         """The run of the same configuration with the largest cutoff: its curves are the longest."""
-        same = (other for other in self.outcomes if other.configuration == run.configuration)
-        return max(same, key=lambda other: other.cutoff or 0)
+        runs = (other for other in self.outcomes if other.configuration == run.configuration)
+        return max(runs, key=lambda other: other.cutoff or 0)
 
     def only(self, outcomes: Sequence[Outcome]) -> Sweep:
         """Some of the runs."""

@@ -46,13 +46,13 @@ class CostFront:
     def beats(self, outcome: Outcome) -> Outcome | None:
         """The best one that is shown to beat a configuration and measures no worse; None for one on the front."""
         counted = [_distinct(run, self.cost) for run in self.sweep.outcomes]
-        if (same := _distinct(outcome, self.cost)) not in counted:
+        if (key := _distinct(outcome, self.cost)) not in counted:
             return None
 
         def gained(metric: str, run: Outcome) -> float:
             return self.sweep.sign(metric) * ((run.value(metric) or 0) - (outcome.value(metric) or 0))
 
-        shown = [self.sweep.outcomes[place] for place in np.flatnonzero(self.beaten[counted.index(same)]).tolist()]
+        shown = [self.sweep.outcomes[place] for place in np.flatnonzero(self.beaten[counted.index(key)]).tolist()]
         beating = [run for run in shown if min(gained(self.quality, run), gained(self.cost, run)) >= 0]
         return max(beating, key=lambda run: gained(self.quality, run), default=None)
 

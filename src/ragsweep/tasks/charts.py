@@ -10,7 +10,8 @@ import numpy as np
 from ragsweep.core.style import BLUE, LONGEST_WORD, QUARTERS, dress, figure, plain_name, shown
 from ragsweep.core.terminal import counted
 from ragsweep.statistics import confidence_intervals
-from ragsweep.tasks.task import Measurement, Score
+from ragsweep.tasks.scores import Score
+from ragsweep.tasks.task import Measurement
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,9 +27,9 @@ def draw(measurement: Measurement, decide_by: str, resamples: int, seed: int) ->
     """
     task_draws, *arguments = measurement.charts
     drawn = []
-    for each, drawing in task_draws(*arguments):
-        drawn.append(each)
-        yield each, drawing
+    for name_drawn, drawing in task_draws(*arguments):
+        drawn.append(name_drawn)
+        yield name_drawn, drawing
     [decides] = [score for score in measurement.scores if score.metric.name == decide_by]
     name = f"{plain_name(decide_by)}_by_query_type.png"
     if name not in drawn and types_of(measurement.items["query_type"]) and decides.per_item is not None:

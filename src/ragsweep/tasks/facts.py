@@ -278,17 +278,17 @@ class Facts:
     @cached_property
     def aggregates(self) -> Mapping[str, MetricFact]:
         """Those metrics that are not means over items."""
-        return {name: each for name, each in self.metrics.items() if each.aggregate}
+        return {name: fact for name, fact in self.metrics.items() if fact.aggregate}
 
     @cached_property
     def guessing(self) -> Mapping[str, Guessing]:
         """How the configuration compares with guessing, by metric, where one can guess."""
-        return {name: each.guessing for name, each in self.metrics.items() if each.guessing}
+        return {name: fact.guessing for name, fact in self.metrics.items() if fact.guessing}
 
     @cached_property
     def unread(self) -> Mapping[str, Unread]:
         """The items that could not be read, by metric, where there can be any."""
-        return {name: each.unread for name, each in self.metrics.items() if each.unread}
+        return {name: fact.unread for name, fact in self.metrics.items() if fact.unread}
 
 
 def read_facts(path: Path) -> Facts:

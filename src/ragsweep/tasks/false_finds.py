@@ -18,7 +18,8 @@ from ragsweep.statistics.certificate import lowest_threshold
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array, effective_queries, resample_weights, wilson
 from ragsweep.tasks.metric import Metric
-from ragsweep.tasks.task import Measurement, Score, mean_scores
+from ragsweep.tasks.scores import Score, mean_scores
+from ragsweep.tasks.task import Measurement
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +95,7 @@ class FalseFinds:
         answerable: The highest score for each other question, shape [queries].
         answered: Whether the run gives something for it, 0 or 1, same shape.
         hits: Whether it gives what is right, 0 or 1, same shape.
-        found: The highest score of what is right, same shape.
+        right_scores: The highest score of what is right, same shape.
         groups: The groups of all questions: those with an answer, then those without.
     """
 
@@ -104,7 +105,7 @@ class FalseFinds:
     answerable: Array
     answered: Array
     hits: Array
-    found: Array
+    right_scores: Array
     groups: Groups
 
     def scores(self, resamples: int, seed: int) -> list[Score]:
@@ -147,8 +148,8 @@ class FalseFinds:
 
         It is 0 for who always gives something and for who never does (Kubat and Matwin 1997).
         """
-        others = weight[: len(self.hits)]
-        return np.sqrt(_over(self.hits @ others, others.sum(axis=0), 0.0) * (1 - self._rate(weight)))
+        of_hits = weight[: len(self.hits)]
+        return np.sqrt(_over(self.hits @ of_hits, of_hits.sum(axis=0), 0.0) * (1 - self._rate(weight)))
 
     def _area(self, weight: Array) -> Array:
         """The area under the curve of right finds over false finds, by the weight of each question.
@@ -157,31 +158,33 @@ class FalseFinds:
         without an answer. Equal scores count half (Mann and Whitney 1947). A question that gets nothing right loses
         against all, also against those for which nothing is given.
         """
-        of_found, of_others = weight[: len(self.found)], weight[len(self.found) :]
+        of_right, of_others = weight[: len(self.right_scores)], weight[len(self.right_scores) :]
         order = np.argsort(self.unanswerable)
         below = np.pad(of_others[order].cumsum(axis=0), ((1, 0), (0, 0)))
-        lower, equal = (np.searchsorted(self.unanswerable[order], self.found, side) for side in ("left", "right"))
-        equal = np.where(self.found == -np.inf, 0, equal)
-        won = (of_found * (below[lower] + below[equal]) / 2).sum(axis=0)
-        return _over(won, of_found.sum(axis=0) * of_others.sum(axis=0), 0.5)
+        ascending = self.unanswerable[order]
+        lower, equal = (np.searchsorted(ascending, self.right_scores, side) for side in ("left", "right"))
+        equal = np.where(self.right_scores == -np.inf, 0, equal)
+        won = (of_right * (below[lower] + below[equal]) / 2).sum(axis=0)
+        return _over(won, of_right.sum(axis=0) * of_others.sum(axis=0), 0.5)
 
     @property
     def facts(self) -> dict[str, Any]:
         """As a JSON-compatible value: a score is null where there is none."""
-        scores = {"scores": self.unanswerable, "answerable": self.answerable, "found": self.found}
+        scores = {"scores": self.unanswerable, "answerable": self.answerable, "found": self.right_scores}
         return {
             "metric": self.kind.rate.name,
             "metrics": [self.kind.rate.name, self.kind.balance.name, self.kind.area.name],
             "words": self.kind.words._asdict(),
             "false_finds": self.false_finds.tolist(),
-            **{name: [each if each > -np.inf else None for each in row.tolist()] for name, row in scores.items()},
+            **{name: [score if score > -np.inf else None for score in row.tolist()] for name, row in scores.items()},
         }
 
     def curve(self) -> pd.DataFrame:
         """A row per threshold, from the highest: the three rates that it leaves."""
         import pandas as pd
 
-        scores = {self.kind.rate.name: self.unanswerable, ANSWERED.name: self.answerable, self.kind.right: self.found}
+        scores = {self.kind.rate.name: self.unanswerable, ANSWERED.name: self.answerable}
+        scores[self.kind.right] = self.right_scores
         thresholds = np.unique(np.concatenate([*scores.values()]))[::-1]
         thresholds = thresholds[thresholds > -np.inf]
         shares = {name: _reaching(of_questions, thresholds) for name, of_questions in scores.items()}
@@ -209,9 +212,9 @@ class FalseFinds:
                 "questions: no threshold can tell these apart, as where each question has a scale of its own."
             )
             return
-        lowest = [lowest_threshold(self.unanswerable, int(share * number), self.found) for share in RATES_SHOWN]
+        lowest = [lowest_threshold(self.unanswerable, int(share * number), self.right_scores) for share in RATES_SHOWN]
         thresholds = np.array([*dict.fromkeys(threshold for threshold in lowest if threshold > -np.inf)])
-        wrong, right = (_reaching(scores, thresholds) for scores in (self.unanswerable, self.found))
+        wrong, right = (_reaching(scores, thresholds) for scores in (self.unanswerable, self.right_scores))
         for threshold, of_these, of_others in zip(thresholds.tolist(), wrong, right, strict=True):
             if of_others > 0:
                 yield (
@@ -236,8 +239,8 @@ class FalseFinds:
         nothing = f"{words.scale}s that tell nothing"
         axes.plot([0, 1], [0, right[-1]], color="#999999", linewidth=1, linestyle=":", label=nothing)
         axes.plot(wrong, right, color=BLUE, label="thresholds, from the highest")
-        here = self.false_finds.mean(), self.hits.mean()
-        axes.plot(*here, "D", color=BEST, markersize=8, label="this run", clip_on=False, zorder=3)
+        this_run = self.false_finds.mean(), self.hits.mean()
+        axes.plot(*this_run, "D", color=BEST, markersize=8, label="this run", clip_on=False, zorder=3)
         axes.set(
             xlabel=f"{rate.title.lower()}: questions without an answer that {words.get}",
             ylabel=f"others that {words.get_right}",
@@ -251,19 +254,19 @@ class FalseFinds:
         return drawing
 
 
-def draw(finds: FalseFinds, others: Callable[..., Iterator[tuple[str, Figure]]], *given: Any) -> Iterator[Any]:
+def draw(finds: FalseFinds, draw_others: Callable[..., Iterator[tuple[str, Figure]]], *given: Any) -> Iterator[Any]:
     """The other charts of a run with their file names, and that of the curve."""
-    yield from others(*given)
+    yield from draw_others(*given)
     yield f"{finds.kind.files}.png", finds.chart()
 
 
-def _over(part: Array, whole: Array, otherwise: float) -> Array:
+def _over(part: Array, total: Array, otherwise: float) -> Array:
     """The shares, and this value where a resample has nothing of a kind."""
-    share: Array = np.divide(part, whole, out=np.full_like(whole, otherwise), where=whole > 0)
+    share: Array = np.divide(part, total, out=np.full_like(total, otherwise), where=total > 0)
     return share.clip(max=1)  # sums are rounded
 
 
 def _reaching(scores: Array, thresholds: Array) -> Array:
     """The share of the scores that reach each threshold; -inf reaches none."""
-    known = np.sort(scores[scores > -np.inf])
-    return (len(known) - np.searchsorted(known, thresholds)) / len(scores)
+    reached = np.sort(scores[scores > -np.inf])
+    return (len(reached) - np.searchsorted(reached, thresholds)) / len(scores)

@@ -15,7 +15,8 @@ from ragsweep.core.json_records import as_record
 from ragsweep.statistics import STATISTICS, spread
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.facts import Facts
-from ragsweep.tasks.task import Items, Measure, Measurement, Score
+from ragsweep.tasks.scores import Measure, Score
+from ragsweep.tasks.task import Items, Measurement
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,12 +94,12 @@ def facts(measurement: Measurement, items: Items, decide_by: str) -> dict[str, A
     What a measurement and `Facts` both have under a name is recorded as it is, and so are the facts of the task.
     """
     recorded = {field.name for field in fields(Facts)}
-    others = dict(measurement.facts)
+    further = dict(measurement.facts)
     about = {"name": items.name, "digest": items.digest, "left_out": items.profile.get("left_out", 0)}
-    about |= others.pop("dataset", {})
+    about |= further.pop("dataset", {})
     intervals = {name: curve.interval for name, curve in measurement.curves.items() if curve.interval is not None}
     values = {name: getattr(measurement, name) for name in recorded if hasattr(measurement, name)}
-    values |= {name: others.pop(name) for name in recorded & others.keys()}
+    values |= {name: further.pop(name) for name in recorded & further.keys()}
     values |= {
         "dataset": about,
         "decided_by": decide_by,
@@ -109,8 +110,8 @@ def facts(measurement: Measurement, items: Items, decide_by: str) -> dict[str, A
     }
     record = as_record(Facts, values)
     record["dataset"] = {**about, **record["dataset"]}
-    others |= {"queries": len(measurement.items), "not_measured": dict(measurement.not_measured)}
-    return {name: record.pop(name) for name in ("schema", "dataset")} | {**others, **record}
+    further |= {"queries": len(measurement.items), "not_measured": dict(measurement.not_measured)}
+    return {name: record.pop(name) for name in ("schema", "dataset")} | {**further, **record}
 
 
 def _score(score: Score) -> dict[str, Any]:

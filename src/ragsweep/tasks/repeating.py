@@ -17,7 +17,8 @@ from ragsweep.statistics.intervals import Array, effective_queries
 from ragsweep.statistics.repeats import components, mean_intervals
 from ragsweep.store.component import declared
 from ragsweep.tasks.metric import Guessing
-from ragsweep.tasks.task import Curve, Measure, Measurement, Score, Task
+from ragsweep.tasks.scores import Curve, Measure, Score
+from ragsweep.tasks.task import Measurement, Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,10 +70,10 @@ def joined(repeats: Sequence[Measurement], decide_by: str, *, resamples: int, se
     What is no number, such as sections, charts and most tables, is that of the first repeat.
     """
     first, number = repeats[0], len(repeats)
-    scores = [(_score(some, first, resamples, seed), some) for some in _by_name([one.scores for one in repeats])]
-    measures = [(_measure(some), some) for some in _by_name([one.measures for one in repeats])]
-    repeated = {score.metric.name: _fact(some, first.groups) for score, some in scores}
-    repeated |= {measure.metric.name: _fact(some, first.groups) for measure, some in measures}
+    scores = [(_score(runs, first, resamples, seed), runs) for runs in _by_name([one.scores for one in repeats])]
+    measures = [(_measure(runs), runs) for runs in _by_name([one.measures for one in repeats])]
+    repeated = {score.metric.name: _fact(runs, first.groups) for score, runs in scores}
+    repeated |= {measure.metric.name: _fact(runs, first.groups) for measure, runs in measures}
     curves = [{name: one.curves[name] for name in first.curves if name in one.curves} for one in repeats]
     facts = {**first.facts, SETTING: number, "varies": True, "repeated": repeated}
     if finds := [one.facts["false_finds"]["false_finds"] for one in repeats if "false_finds" in one.facts]:
@@ -124,8 +125,8 @@ def _fact(repeats: Sequence[Score] | Sequence[Measure], groups: Groups) -> dict[
 
 def _mean(arrays: Sequence[Array | None]) -> Array | None:
     """The mean over the repeats; None if one of them has no values."""
-    known = [array for array in arrays if array is not None]
-    return np.mean(known, axis=0) if len(known) == len(arrays) else None
+    values = [array for array in arrays if array is not None]
+    return np.mean(values, axis=0) if len(values) == len(arrays) else None
 
 
 def _score(repeats: Sequence[Score], of: Measurement, resamples: int, seed: int) -> Score:

@@ -69,7 +69,7 @@ class RunCheck(Protocol):
         ...
 
 
-def said_by(check: RunCheck, task: Task, items: Items) -> Checked:
+def remarks_of(check: RunCheck, task: Task, items: Items) -> Checked:
     """What a check says. Raises `TypeError` if that is something else."""
     checked = check.examine(task, items)
     if not isinstance(checked, Checked):
@@ -83,14 +83,14 @@ def installed_checks() -> dict[str, type[RunCheck]]:
     Raises:
         ConfigError: A class cannot be imported, or two plugins bring the check of one group.
     """
-    found: dict[str, type[RunCheck]] = {}
+    checks: dict[str, type[RunCheck]] = {}
     for name, plugin in plugins().items():
         for group, named in plugin.checks.items():
-            if group in found:
+            if group in checks:
                 raise ConfigError(f"plugin {name}: another plugin has the check {group!r}, too; uninstall one of them")
             try:
-                found[group] = resolve_name(named)
+                checks[group] = resolve_name(named)
             except (Exception, SystemExit) as error:  # it is anybody's code
                 reason = f"{type(error).__name__}: {first_line(error)}"
                 raise ConfigError(f"plugin {name}: its check {named} cannot be loaded ({reason})") from error
-    return found
+    return checks

@@ -12,7 +12,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Dataset, DatasetFormat, Query
 from ragsweep.retrieval import Names, PipelineRetriever, Ranker, Reranker, Retriever, Rewriter, Search
 from ragsweep.retrieval.kinds import Expander
-from ragsweep.retrieval.ranking_checks import expect_ranker
+from ragsweep.retrieval.ranking_checks import checked_ranker
 from ragsweep.store.code import kind_of
 from ragsweep.store.stage_store import Store
 
@@ -55,7 +55,7 @@ def in_stages(
     retriever: Retriever, query: Rewriter | Expander | None, reranker: Reranker | None, dynamic_k: Reranker | None
 ) -> Ranker:
     """The retriever with the stages before and after it; the retriever itself if there are none."""
-    ranker = expect_ranker(retriever, "retriever")
+    ranker = checked_ranker(retriever, "retriever")
     if query is None and reranker is None and dynamic_k is None:
         return ranker
     return PipelineRetriever(ranker, query, reranker, dynamic_k=dynamic_k)
@@ -92,8 +92,8 @@ def search_of(items: Dataset, *, as_indexed: bool = True) -> Search:
 def components_within(part: object) -> Iterator[Any]:
     """A component and all those in its fields."""
     if isinstance(part, Mapping | list | tuple):
-        for each in part.values() if isinstance(part, Mapping) else part:
-            yield from components_within(each)
+        for inner in part.values() if isinstance(part, Mapping) else part:
+            yield from components_within(inner)
     elif not isinstance(part, str):
         yield part
         for field in fields(part) if is_dataclass(part) and not isinstance(part, type) else ():

@@ -7,23 +7,21 @@ depend on the kind of items or on particular metrics.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-import numpy as np
-
-from ragsweep.core.csv_files import QUERY_GROUP, TEXT_COLUMNS
+from ragsweep.core.csv_files import TEXT_COLUMNS
 from ragsweep.core.drawing import no_charts
 from ragsweep.core.errors import ConfigError
-from ragsweep.core.timing import Machines
 from ragsweep.retrieval.kinds import Method
-from ragsweep.statistics import Groups, confidence_intervals
-from ragsweep.statistics.intervals import COVERAGE, Array, resample_statistic
+from ragsweep.statistics import Groups
+from ragsweep.statistics.intervals import Array
 from ragsweep.store.code import kind_of
 from ragsweep.store.component import Component
-from ragsweep.tasks.metric import Guessing, Metric, Unread
+from ragsweep.tasks.metric import Metric
+from ragsweep.tasks.scores import Curve, Measure, Score, groups_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,130 +29,6 @@ if TYPE_CHECKING:
     from ragsweep.tasks.search import Retrieval
 
 LEAST_DEPTH = 100  # a ranking has at least this many passages, and at least k
-
-
-@dataclass(frozen=True, eq=False)  # arrays cannot be compared with ==
-class Score:
-    """The value of a metric for one configuration, with its 95 % interval.
-
-    Attributes:
-        metric: Description of the metric.
-        value: The mean over items, or the aggregate.
-        low: Lower bound of the percentile bootstrap interval over items, or of Wilson's.
-        high: Upper bound.
-        per_item: The value of each item, shape [items]. None for an aggregate.
-        resampled: The aggregate in each bootstrap resample, shape [resamples]. None for a mean. Runs with the same seed
-            and number of items use the same resamples, so their values can be compared in pairs.
-        guessing: How the value compares with guessing; None if nobody can guess.
-        unread: The items that could not be read; None if there can be none.
-
-    Raises:
-        ConfigError: An item has a value that the metric cannot have.
-    """
-
-    metric: Metric
-    value: float
-    low: float
-    high: float
-    per_item: Array | None = None
-    resampled: Array | None = None
-    guessing: Guessing | None = None
-    unread: Unread | None = None
-
-    def __post_init__(self) -> None:
-        problem = "" if self.per_item is None else self.metric.problem_of(self.per_item)
-        if problem:
-            raise ConfigError(f"a metric must stay within its bounds: {problem}")
-
-    @classmethod
-    def aggregate(
-        cls,
-        metric: Metric,
-        statistic: Callable[[Array], float],
-        items: int,
-        *,
-        groups: Groups | None = None,
-        resamples: int,
-        seed: int,
-    ) -> Score:
-        """The score of a metric that is not a mean over items, such as a calibration error.
-
-        Args:
-            metric: Description of the metric.
-            statistic: Takes the weight of each item (adding up to 1, shape [items]) and returns the value.
-            items: Number of items.
-            groups: Those of the items.
-            resamples: Number of bootstrap resamples.
-            seed: Seed of the bootstrap.
-        """
-        values = resample_statistic(statistic, items, resamples, seed, groups)
-        return cls.of_resamples(metric, float(statistic(np.full(items, 1 / items))), values)
-
-    @classmethod
-    def of_resamples(cls, metric: Metric, value: float, resampled: Array) -> Score:
-        """The score of an aggregate with its value in each bootstrap resample, shape [resamples]."""
-        low, high = np.quantile(resampled, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
-        return cls(metric, value, float(low), float(high), resampled=resampled)
-
-
-def mean_scores(
-    metrics: Sequence[Metric], values: Array, *, groups: Groups | None = None, resamples: int, seed: int
-) -> tuple[Score, ...]:
-    """The scores of metrics that are means over items.
-
-    Args:
-        metrics: Descriptions of the metrics.
-        values: Value of each metric and item, shape [metrics, items], all finite.
-        groups: Those of the items.
-        resamples: Number of bootstrap resamples.
-        seed: Seed of the bootstrap.
-    """
-    low, high = confidence_intervals(values, groups=groups, resamples=resamples, seed=seed)
-    means = values.mean(axis=1)
-    return tuple(
-        Score(metric, float(mean), float(lower), float(upper), row)
-        for metric, mean, lower, upper, row in zip(metrics, means, low, high, values, strict=True)
-    )
-
-
-def groups_in(items: pd.DataFrame) -> Groups:
-    """The groups of the items in a table; each item alone where it does not have them."""
-    return Groups.named(items[QUERY_GROUP].tolist()) if QUERY_GROUP in items else Groups.none(len(items))
-
-
-@dataclass(frozen=True, eq=False)
-class Measure:
-    """A number about a configuration besides its metrics, such as a cost.
-
-    Attributes:
-        metric: Its description.
-        value: The number.
-        per_item: The values of the items that it is computed from, shape [items]; None if items have none.
-        sample: The values of some items in an order that is the same for every configuration, shape [sample]. So the
-            first of a longer sample are those of a shorter one. None if there are none.
-        machines: What a time was taken with, if it is one and its task notes that.
-        slowed_by: By which factor load may have lengthened a time; None if that is not known.
-    """
-
-    metric: Metric
-    value: float
-    per_item: Array | None = None
-    sample: Array | None = None
-    machines: Machines | None = None
-    slowed_by: float | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """A metric as a function of steps, such as recall at each cutoff.
-
-    Attributes:
-        values: Mean at the steps 1, 2, ..., shape [steps].
-        interval: Lower and upper bounds of the 95 % interval of each mean, shape [2, steps]; None if not computed.
-    """
-
-    values: Array
-    interval: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,10 +100,10 @@ class Measurement:
     def per_item(self) -> pd.DataFrame:
         """A row per item: id, text, type, metrics with a value per item, details, and further columns."""
         means = {score.metric.name: score.per_item for score in self.scores if score.per_item is not None}
-        costs = {each.metric.name: each.per_item for each in self.measures if each.per_item is not None}
-        others = {name: self.items[name] for name in self.item_columns}
+        costs = {measure.metric.name: measure.per_item for measure in self.measures if measure.per_item is not None}
+        columns = {name: self.items[name] for name in self.item_columns}
         details = {name: list(texts) for name, texts in self.details.items()}
-        return self.items[[*TEXT_COLUMNS]].assign(**means, **costs, **self.numbers, **details, **others)
+        return self.items[[*TEXT_COLUMNS]].assign(**means, **costs, **self.numbers, **details, **columns)
 
     @property
     def item_columns(self) -> list[str]:

@@ -69,4 +69,4 @@ class ComponentContract:
 
     def test_every_setting_has_an_annotation(self) -> None:
         parameters = signature_of(self.component).parameters
-        assert [name for name, each in parameters.items() if each.hint is None] == []
+        assert [name for name, setting in parameters.items() if setting.hint is None] == []

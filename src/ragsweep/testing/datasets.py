@@ -64,8 +64,8 @@ class ChunkerContract(ComponentContract):
         collection = Collection("texts", "page", (document,), (query,), (Judgment("1", "a#1", 1),))
         dataset = Dataset.from_collection(collection, made)
         passages = dataset.passages
-        found = {dataset.units[unit] for _, unit in dataset.passages_with_units.tolist()}
-        assert found == {page.unit for page in document.pages}
+        covered = {dataset.units[unit] for _, unit in dataset.passages_with_units.tolist()}
+        assert covered == {page.unit for page in document.pages}
         assert len({passage.chunk_id for passage in passages}) == len(passages)
         for passage in passages:
             assert passage.text == document.text[passage.start : passage.end]
@@ -84,7 +84,7 @@ class ChunkerContract(ComponentContract):
                     assert end - start == 1 or number <= made.longest
 
     def test_it_cuts_many_texts_as_it_cuts_each(self, made: Any) -> None:
-        assert [list(each) for each in made.split_all(self.texts)] == [list(made.split(text)) for text in self.texts]
+        assert [list(spans) for spans in made.split_all(self.texts)] == [list(made.split(text)) for text in self.texts]
 
     def test_it_cuts_the_same_way_each_time(self, store: Store) -> None:
         first, second = ([list(self.make(store).split(text)) for text in self.texts] for _ in range(2))

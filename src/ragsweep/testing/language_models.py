@@ -30,7 +30,7 @@ CONTINUATIONS = (" Paris", " a city of seven hills", " Paris")
 class Reply(BaseModel):
     """The fields that a structured model is asked for."""
 
-    said: str
+    reply: str
 
 
 class LanguageModelContract(ComponentContract):
@@ -47,11 +47,11 @@ class LanguageModelContract(ComponentContract):
     def test_every_item_has_the_result_of_its_own(self, made: Any) -> None:
         results = made.ask_each(self.prompts, lambda item, model: (item, _complete(item, model)), self.asking)
         assert [item for item, _ in results] == [*self.prompts]
-        for _, said in results:
-            assert isinstance(said.text, str)
-            assert all(tokens is None or tokens >= 0 for tokens in (said.tokens_in, said.tokens_out))
-            assert isfinite(said.time_ms)
-            assert said.time_ms >= 0
+        for _, completion in results:
+            assert isinstance(completion.text, str)
+            assert all(tokens is None or tokens >= 0 for tokens in (completion.tokens_in, completion.tokens_out))
+            assert isfinite(completion.time_ms)
+            assert completion.time_ms >= 0
 
     def test_no_items_have_no_results(self, made: Any) -> None:
         assert made.ask_each([], _complete, self.asking) == []
@@ -61,9 +61,8 @@ class LanguageModelContract(ComponentContract):
         made, alone = self.make(store), self.make(NO_STORE)
         together = made.ask_each(self.prompts, _complete, self.asking)
         single = [alone.ask_each([prompt], _complete, self.asking)[0] for prompt in self.prompts]
-        assert [each._replace(time_ms=0, machines=UNKNOWN) for each in single] == [
-            each._replace(time_ms=0, machines=UNKNOWN) for each in together
-        ]
+        for one, other in zip(single, together, strict=True):
+            assert one._replace(time_ms=0, machines=UNKNOWN) == other._replace(time_ms=0, machines=UNKNOWN)
 
     def test_an_error_of_the_work_is_raised_as_it_is(self, made: Any) -> None:
 
@@ -74,10 +73,10 @@ class LanguageModelContract(ComponentContract):
             made.ask_each(self.prompts, fail, self.asking)
 
     def test_json_is_returned_where_the_model_says_so(self, made: Any) -> None:
-        [said] = made.ask_each(self.prompts[-1:], _as_json, self.asking)
-        assert (said is not None) == made.structured
-        if said:
-            Reply.model_validate_json(said.text)
+        [completion] = made.ask_each(self.prompts[-1:], _as_json, self.asking)
+        assert (completion is not None) == made.structured
+        if completion:
+            Reply.model_validate_json(completion.text)
         assert made.ask_each(self.prompts[-1:], _as_json, replace(self.asking, form=None)) == [None]
 
     def test_what_it_returned_can_be_found_again(self, store: Store) -> None:

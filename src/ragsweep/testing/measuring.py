@@ -50,9 +50,9 @@ class MetricContract:
     @pytest.fixture
     def function(self) -> Callable[[Judged, int], Any]:
         """The metric, which is a plain function and no method of the test."""
-        named: Any = vars(next(each for each in type(self).__mro__ if "metric" in vars(each)))["metric"]
-        found: Callable[[Judged, int], Any] = named.__func__ if isinstance(named, staticmethod) else named
-        return found
+        named: Any = vars(next(base for base in type(self).__mro__ if "metric" in vars(base)))["metric"]
+        function: Callable[[Judged, int], Any] = named.__func__ if isinstance(named, staticmethod) else named
+        return function
 
     def test_a_query_has_one_value_within_the_bounds(self, function: Any, judged: Judged) -> None:
         described = metric_of("metric", function)
@@ -107,8 +107,8 @@ class TaskContract(ComponentContract):
 
         Those of some items follow, unless it says what these lack.
         """
-        some = made.optional_metrics if not made.lacks(items) else ()
-        expected = [metric for metric in (*made.metrics, *some) if metric.name not in measurement.not_measured]
+        optional = made.optional_metrics if not made.lacks(items) else ()
+        expected = [metric for metric in (*made.metrics, *optional) if metric.name not in measurement.not_measured]
         assert [score.metric for score in measurement.scores] == expected
 
     def test_every_value_is_within_its_bounds(self, measurement: Measurement) -> None:
@@ -132,7 +132,7 @@ class TaskContract(ComponentContract):
         announced = made.measures
         for measure in measurement.measures:
             assert measure.metric in announced
-            several = [each for each in (measure.per_item, measure.sample) if each is not None]
+            several = [values_of for values_of in (measure.per_item, measure.sample) if values_of is not None]
             values = np.concatenate([[measure.value], *several])
             assert np.isfinite(values).all()
             assert ((values >= measure.metric.low) & (values <= measure.metric.high)).all()
@@ -163,10 +163,10 @@ class TaskContract(ComponentContract):
         few = made.measure_some(items, {*ids[::2]})
         assert {*few.items["query_id"]} == {*ids[::2]}
         rows = [everything.index(name) for name in few.items["query_id"]]
-        for some, score in zip(few.scores, measurement.scores, strict=False):
+        for score_of_few, score in zip(few.scores, measurement.scores, strict=False):
             if score.per_item is not None and len(score.per_item) == len(everything):
-                assert some.per_item is not None
-                assert some.per_item.tolist() == score.per_item[rows].tolist(), score.metric.name
+                assert score_of_few.per_item is not None
+                assert score_of_few.per_item.tolist() == score.per_item[rows].tolist(), score.metric.name
 
     def test_it_can_be_drawn_in_another_process(self, measurement: Measurement) -> None:
         pickle.loads(pickle.dumps((measurement.charts, replace(measurement, files={}))))
@@ -183,7 +183,7 @@ def _judgments() -> Iterator[Any]:
     random = np.random.default_rng(0)
     units = random.integers(0, 20, (QUERIES, DEPTH))
     units[np.arange(DEPTH) >= random.integers(0, DEPTH + 1, (QUERIES, 1))] = NOTHING
-    query, unit = (each.ravel() for each in np.mgrid[:QUERIES, :20])
+    query, unit = (axis.ravel() for axis in np.mgrid[:QUERIES, :20])
     judged = random.random(query.size) < 0.3
     yield from (units, query[judged], unit[judged], random.integers(0, 4, judged.sum()))
 
@@ -216,7 +216,7 @@ def _spans(judged: Judged) -> Spans:
 def _rows(judged: Judged, rows: list[int]) -> Judged:
     """The judged rankings of some queries."""
     arrays = {field.name: getattr(judged, field.name) for field in fields(judged)}
-    cut: dict[str, Any] = {name: each[rows] for name, each in arrays.items() if isinstance(each, np.ndarray)}
+    cut: dict[str, Any] = {name: array[rows] for name, array in arrays.items() if isinstance(array, np.ndarray)}
     return replace(judged, **cut, spans=judged.spans and _spans_of_rows(judged.spans, rows))
 
 

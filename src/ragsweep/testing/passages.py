@@ -56,13 +56,13 @@ class IngestContract(StageContract):
     def test_a_text_is_the_same_beside_any_others(self, made: Any) -> None:
         passages = self.dataset().passages
         together = list(made.index_texts(self.documents, passages))
-        assert together == [made.index_texts(self.documents, [each])[0] for each in passages]
+        assert together == [made.index_texts(self.documents, [passage])[0] for passage in passages]
 
     def test_what_is_indexed_is_the_same_each_time(self, store: Store) -> None:
         passages = self.dataset().passages
-        made = [indexed(self.make(each), self.documents, passages) for each in (store, store, NO_STORE)]
+        made = [indexed(self.make(keeper), self.documents, passages) for keeper in (store, store, NO_STORE)]
         assert len({*made}) == 1
-        assert [each.stage for each in store.entries() if each.stage == "ingest"] == ["ingest"]
+        assert [entry.stage for entry in store.entries() if entry.stage == "ingest"] == ["ingest"]
 
     def test_no_passages_have_no_texts(self, made: Any) -> None:
         assert list(made.index_texts([], [])) == []
@@ -85,20 +85,20 @@ class ReturnedUnitContract(ComponentContract):
 
     def test_it_does_not_depend_on_other_documents(self, made: Any) -> None:
         dataset, documents = self._corpus()
-        all_spans = made.spans({each.source: each for each in documents}, dataset.passages)
+        all_spans = made.spans({document.source: document for document in documents}, dataset.passages)
         for document in documents:
-            its = [row for row, each in enumerate(dataset.passages) if each.source == document.source]
-            alone = made.spans({document.source: document}, [dataset.passages[row] for row in its])
-            assert [tuple(span) for span in alone] == [tuple(all_spans[row]) for row in its]
+            rows = [row for row, passage in enumerate(dataset.passages) if passage.source == document.source]
+            alone = made.spans({document.source: document}, [dataset.passages[row] for row in rows])
+            assert [tuple(span) for span in alone] == [tuple(all_spans[row]) for row in rows]
 
     def test_no_character_is_returned_twice(self, made: Any) -> None:
         """If everything is found, parts do not overlap, and everything is returned."""
         dataset, documents = self._corpus()
-        found = range(len(dataset.passages))
-        parts = Enlarging(made, documents, dataset.passages).at_cutoffs(found, [1.0] * len(found), len(found))[-1]
+        hits = range(len(dataset.passages))
+        parts = Enlarging(made, documents, dataset.passages).at_cutoffs(hits, [1.0] * len(hits), len(hits))[-1]
         returned = [(part.source, at) for part in parts for at in range(part.start, part.end)]
         assert len(returned) == len({*returned})
-        assert {(each.source, each.start) for each in dataset.passages} <= {*returned}
+        assert {(passage.source, passage.start) for passage in dataset.passages} <= {*returned}
 
     def _corpus(self) -> tuple[Dataset, tuple[Document, ...]]:
         pages = [(str(number), f"#{number}", text) for number, text in enumerate(self.texts, start=1)]
@@ -121,12 +121,12 @@ class SystemContract(ComponentContract):
         answers = checked_answers(made.answers(self.queries, RESULTS), len(self.queries), name_of(made))
         for results in answers.results:
             assert results
-            for each in results:
-                assert any((*each.ids, each.source, each.text)), "a result says nothing of itself"
+            for result in results:
+                assert any((*result.ids, result.source, result.text)), "a result says nothing of itself"
 
     def test_scores_are_numbers(self, store: Store) -> None:
         answers = self.make(store).answers(self.queries, RESULTS)
-        assert all(each.score is None or isfinite(each.score) for results in answers.results for each in results)
+        assert all(result.score is None or isfinite(result.score) for results in answers.results for result in results)
 
     def test_latency_is_that_of_each_query_or_of_none(self, store: Store) -> None:
         latency = self.make(store).answers(self.queries, RESULTS).latency_ms

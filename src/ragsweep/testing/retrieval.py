@@ -15,7 +15,7 @@ from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.testing.component import SEARCH, ComponentContract
 
 
-def same(one: Ranking, other: Ranking) -> bool:
+def equal(one: Ranking, other: Ranking) -> bool:
     """Whether two rankings have the same passages and scores, to the last bit."""
     return np.array_equal(one.passages, other.passages) and np.array_equal(one.scores, other.scores)
 
@@ -57,7 +57,7 @@ class OrderContract(StageContract):
     def test_it_ranks_the_same_way_each_time(self) -> None:
         every = range(len(self.search.queries))
         first, second = (self.ordered(self.make(NO_STORE), every, 5) for _ in range(2))
-        assert same(first, second)
+        assert equal(first, second)
 
     def test_a_query_is_ranked_the_same_beside_any_others(self, made: Any) -> None:
         together = _rows(self.ordered(made, range(len(self.search.queries)), 5))
@@ -75,8 +75,8 @@ class OrderContract(StageContract):
 
     def test_a_stored_ranking_is_the_one_that_was_computed(self, store: Store) -> None:
         made, kept = (self.checked(self.make(store), self.search, 5) for _ in range(2))
-        assert same(made, kept)
-        assert same(kept, self.checked(self.make(NO_STORE), self.search, 5))
+        assert equal(made, kept)
+        assert equal(kept, self.checked(self.make(NO_STORE), self.search, 5))
 
 
 class RankerContract(OrderContract):
@@ -103,7 +103,7 @@ class RankerContract(OrderContract):
         self._needs_no_other_corpus(self.make(NO_STORE))
         other = Search(self.search.passages[::-1], self.search.queries)
         rank(self.make(store), self.search, 5)
-        assert same(rank(self.make(store), other, 5), rank(self.make(NO_STORE), other, 5))
+        assert equal(rank(self.make(store), other, 5), rank(self.make(NO_STORE), other, 5))
 
     def _needs_no_other_corpus(self, made: Ranker) -> None:
         if made.finds_by_name:
@@ -129,7 +129,7 @@ class FusionContract(StageContract):
     def given(self) -> list[Ranking]:
         """Rankings of the same queries, of different depths; some have nothing for some queries."""
         variants = [SparseRetriever(NO_STORE), SparseRetriever(NO_STORE, b=0.0), SparseRetriever(NO_STORE, k1=0.1)]
-        return [variants[each % 3].rank(SEARCH, 3 + each) for each in range(self.rankings)]
+        return [variants[number % 3].rank(SEARCH, 3 + number) for number in range(self.rankings)]
 
     def test_it_returns_a_ranking_of_what_was_ranked(self, made: Any, given: list[Ranking]) -> None:
         """Each passage comes from one of the rankings, and there are no more places than they have together."""
@@ -218,8 +218,8 @@ class ExpanderContract(StageContract):
         """Each search has the passages and as many queries, and it is said of every query what was changed."""
         searches, latency_ms, changes, _ = made.expand(self.search, self.ranker)
         assert len(searches) >= 1
-        assert all(each.passages == self.search.passages for each in searches)
-        for texts in (*(each.queries for each in searches), changes):
+        assert all(search.passages == self.search.passages for search in searches)
+        for texts in (*(search.queries for search in searches), changes):
             assert isinstance(texts, tuple)
             assert [type(text) for text in texts] == [str] * len(self.search.queries)
         assert len(latency_ms) in (0, len(self.search.queries))
@@ -230,14 +230,15 @@ class ExpanderContract(StageContract):
         together = made.expand(self.search, self.ranker)
         for query in range(len(self.search.queries)):
             alone = made.expand(self.search.row(query), self.ranker)
-            assert [each.digest for each in alone.searches] == [each.row(query).digest for each in together.searches]
+            expected = [search.row(query).digest for search in together.searches]
+            assert [search.digest for search in alone.searches] == expected
             assert alone.changes == together.changes[query : query + 1]
 
     def test_it_expands_the_same_way_each_time(self, store: Store) -> None:
         """Computed, kept and read again, the searches are the same, and without a store, too."""
-        made = [self.make(each).expand(self.search, self.ranker) for each in (store, store, NO_STORE)]
-        assert len({tuple(search.digest for search in each.searches) for each in made}) == 1
-        assert len({each.changes for each in made}) == 1
+        made = [self.make(keeper).expand(self.search, self.ranker) for keeper in (store, store, NO_STORE)]
+        assert len({tuple(search.digest for search in expansion.searches) for expansion in made}) == 1
+        assert len({expansion.changes for expansion in made}) == 1
 
     def test_a_corpus_of_one_passage_can_be_searched(self, made: Any) -> None:
         made.expand(Search(self.search.passages[:1], self.search.queries), self.ranker)

@@ -39,8 +39,8 @@ def content_words(text: str) -> list[str]:
 
 def content_stems(text: str) -> list[str]:
     """The stems of the words of a text that are not function words, in its order. Words can occur several times."""
-    found = words(CONTRACTED.sub(_spelled_out, text))
-    return ENGLISH_STEMS.stems([word for word in found if word not in FUNCTION_WORDS])
+    spelled_out = words(CONTRACTED.sub(_spelled_out, text))
+    return ENGLISH_STEMS.stems([word for word in spelled_out if word not in FUNCTION_WORDS])
 
 
 def reasoning_stems(text: str) -> frozenset[str]:
@@ -84,8 +84,8 @@ def _carries_content(word: str) -> bool:
     return word not in REASONING_STOP_WORDS and word not in FRAMING_WORDS and (len(word) > 1 or not word.isalpha())
 
 
-def _spelled_out(found: re.Match[str]) -> str:
-    return f"{IRREGULAR.get(found[1].lower(), found[1])} not"
+def _spelled_out(contraction: re.Match[str]) -> str:
+    return f"{IRREGULAR.get(contraction[1].lower(), contraction[1])} not"
 
 
 def phrases(texts: Iterable[str]) -> Phrases:
@@ -93,9 +93,9 @@ def phrases(texts: Iterable[str]) -> Phrases:
     return tuple(map(stems, texts))
 
 
-def contains(text: str, some: Phrases) -> bool:
+def contains(stems: str, wanted: Phrases) -> bool:
     """Whether one of the phrases is in a text that is given by its stems."""
-    return any(phrase in text for phrase in some)
+    return any(phrase in stems for phrase in wanted)
 
 
 @lru_cache(STEMMED_TEXTS_KEPT)

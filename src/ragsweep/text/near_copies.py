@@ -25,7 +25,7 @@ def near_copies(questions: Sequence[str], least: float = LEAST_ALIKE) -> list[tu
     copies: they ask something else.
     """
     stems = [content_stems(question) for question in questions]
-    compared = [row for row, found in enumerate(stems) if len({*found}) >= FEWEST_COMPARED]
+    compared = [row for row, of_question in enumerate(stems) if len({*of_question}) >= FEWEST_COMPARED]
     return [
         (compared[one], compared[other])
         for one, other in similar([[*dict.fromkeys(stems[row])] for row in compared], least).tolist()
@@ -71,15 +71,15 @@ def similar(sets: Sequence[Sequence[str]], least: float) -> Pairs:
         ones = np.ones(len(chosen), np.int32)
         return sparse.csr_array((ones, (row[chosen], member[chosen])), shape=(len(different), len(numbers)))
 
-    prefixes, whole = matrix(kept), matrix(order)
+    prefixes, all_members = matrix(kept), matrix(order)
     one, other = sparse.triu(prefixes @ prefixes.T, 1).nonzero()
     near: list[tuple[int, int]] = []
     for first in range(0, len(one), CANDIDATES_AT_ONCE):
-        some = slice(first, first + CANDIDATES_AT_ONCE)
-        shared = whole[one[some]].multiply(whole[other[some]]).sum(axis=1)
-        alike = shared >= least * (sizes[one[some]] + sizes[other[some]] - shared) - COSINE_ROUNDING
+        batch = slice(first, first + CANDIDATES_AT_ONCE)
+        shared = all_members[one[batch]].multiply(all_members[other[batch]]).sum(axis=1)
+        alike = shared >= least * (sizes[one[batch]] + sizes[other[batch]] - shared) - COSINE_ROUNDING
         near += [
             (different[left], different[right])
-            for left, right in zip(one[some][alike], other[some][alike], strict=True)
+            for left, right in zip(one[batch][alike], other[batch][alike], strict=True)
         ]
     return np.array(sorted([*equal, *near]), dtype=np.int64).reshape(-1, 2)

@@ -47,16 +47,16 @@ class Spellings:
     """
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._known: dict[str, str] = {}
+        self._names: dict[str, str] = {}
         for name in names:
-            self._known.setdefault(composed(name), name)
+            self._names.setdefault(composed(name), name)
 
     def __contains__(self, name: str) -> bool:
-        return composed(name) in self._known
+        return composed(name) in self._names
 
     def of(self, name: str) -> str:
         """The known name that is the same; a name that is not known stays."""
-        return self._known.get(composed(name), name)
+        return self._names.get(composed(name), name)
 
 
 def folded(text: str) -> str:
@@ -85,8 +85,8 @@ def _folded(text: str) -> str:
     return normalize("NFKC", TATWEEL_OR_DIGIT.sub(_plain, text).casefold())
 
 
-def _plain(found: re.Match[str]) -> str:
-    return "" if found[0] == TATWEEL else str(unicodedata.decimal(found[0]))
+def _plain(match: re.Match[str]) -> str:
+    return "" if match[0] == TATWEEL else str(unicodedata.decimal(match[0]))
 
 
 @cache

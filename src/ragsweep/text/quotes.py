@@ -82,8 +82,8 @@ def find_quote(quote: str, text: str, least: float) -> Span | None:
     sought, letters = letters_of(quote), letters_of(text)
     if not sought.text:
         return None
-    for same in islice(_spans(sought.text, letters.text), MOST_PLACES):
-        span = letters.span(*same)
+    for place in islice(_spans(sought.text, letters.text), MOST_PLACES):
+        span = letters.span(*place)
         if _numbers(_with_numbers(text, span)) == _numbers(quote):
             return span
     alike = _most_alike(sought.text, letters, least)
@@ -129,9 +129,9 @@ def _most_alike(sought: str, letters: Letters, least: float) -> Span | None:
     for window in sorted({*likely}):
         first = max(0, (window - 1) * width)
         stretch = letters.text[first : first + 3 * width + length]
-        found = partial_ratio_alignment(sought, stretch, score_cutoff=best) if len(stretch) >= length else None
-        if found and found.dest_end > found.dest_start and (span is None or found.score > best):
-            best, span = found.score, letters.span(first + found.dest_start, first + found.dest_end)
+        match = partial_ratio_alignment(sought, stretch, score_cutoff=best) if len(stretch) >= length else None
+        if match and match.dest_end > match.dest_start and (span is None or match.score > best):
+            best, span = match.score, letters.span(first + match.dest_start, first + match.dest_end)
     return span
 
 

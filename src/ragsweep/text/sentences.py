@@ -68,7 +68,7 @@ def sentences_of(text: str) -> list[Span]:
     import nupunkt
 
     ends = {end for _, end in nupunkt.sent_spans(text) if not goes_on_at(text, end)}
-    ends |= {found.end() for found in OTHER_ENDS.finditer(text)}
+    ends |= {match.end() for match in OTHER_ENDS.finditer(text)}
     spans: list[Span] = []
     start = 0
     for end in sorted({*ends, len(text)}):

@@ -101,7 +101,7 @@ def written_words(text: str) -> list[str]:
 def word_spans(text: str) -> list[Span]:
     """Where each word of a text is, in its own characters. Where a script writes no spaces, each letter is a word."""
     pattern = ASCII_WORD if text.isascii() else WORD_OR_LETTER
-    return [found.span() for found in pattern.finditer(text)]
+    return [match.span() for match in pattern.finditer(text)]
 
 
 def stripped(text: str, start: int, end: int) -> Span:
@@ -126,7 +126,7 @@ def whole_word(pattern: str, *, ignore_case: bool = False) -> regex.Pattern[str]
 
 def letters_with_marks(text: str) -> list[str]:
     """The characters of a text, each with the marks that compose with it."""
-    return [found[0] for found in WITH_MARKS.finditer(text)]
+    return [match[0] for match in WITH_MARKS.finditer(text)]
 
 
 @dataclass(frozen=True)
@@ -164,5 +164,5 @@ def _stemmer(language: str) -> Any:
     try:
         return Stemmer.Stemmer(language)
     except KeyError as error:
-        known = ", ".join(Stemmer.algorithms())
-        raise ConfigError(f"stemmer: found {language!r}, expected null or one of {known}") from error
+        languages = ", ".join(Stemmer.algorithms())
+        raise ConfigError(f"stemmer: found {language!r}, expected null or one of {languages}") from error

@@ -101,12 +101,12 @@ def _check_no_secret(uri: str, setting: str, instead: str = "") -> None:
         has_password = _PASSWORD.search(rest) or _TOKEN.match(text) or _SECRET.search(text)
         if has_password or (is_database and _OF_DATABASE.match(rest)):
             remedy = OF_POSTGRES if uri.startswith("postgresql") else OF_DATABASE if is_database else OF_SERVER
-            what = "the address has a user or password in it, which would be recorded"
-            raise RefusedError(f"{setting}: {what}; {remedy}{instead}")
+            problem = "the address has a user or password in it, which would be recorded"
+            raise RefusedError(f"{setting}: {problem}; {remedy}{instead}")
 
 
 def say_variable(uri: str) -> None:
-    """Say once that a checked address is the one in the variable of MLflow's own clients."""
+    """Print once that the address of the store comes from the variable of MLflow's own clients."""
     if uri and uri == os.environ.get(VARIABLE):
         say_once(f"the tracking store is {uri} ({VARIABLE})")
 
@@ -129,7 +129,7 @@ def absolute(uri: str) -> str:
 
 
 def own_store() -> tuple[str, str]:
-    """The store where nothing names another one, and the folder of its artifacts, as `conf/tracking/local.yaml` says.
+    """The default store and the folder of its artifacts, as `conf/tracking/local.yaml` has them.
 
     Raises:
         RefusedError: The variable of MLflow's own clients names no store that ragsweep can use.
@@ -177,7 +177,7 @@ def is_cloud(artifacts: str) -> bool:
 
 
 def _is_place(address: str) -> bool:
-    """Whether this is a place in a cloud, and no more."""
+    """Whether this is an address in a cloud, without a password or a query."""
     try:
         place = urlsplit(address)
     except ValueError:
@@ -187,7 +187,7 @@ def _is_place(address: str) -> bool:
 
 
 def is_database(file: Path) -> bool:
-    """Whether there is a database of MLflow's in this file, or nothing yet; raises `OSError` where another thing is.
+    """Whether a file is a database of MLflow's. False for a new or empty one; raises `OSError` for any other file.
 
     SQLite itself looks into it: if anything else opened and closed the file, this process would lose all its locks.
     """
@@ -245,7 +245,7 @@ def how_to_open(tracking: DictConfig) -> list[str]:
 
 
 def _is_own(uri: str) -> bool:
-    """Whether every command uses this store by itself."""
+    """Whether this is the store that every command uses by default."""
     return not os.environ.get(VARIABLE) and absolute(uri) == f"{SQLITE}{project() / 'mlruns' / 'mlflow.db'}"
 
 
@@ -276,11 +276,9 @@ class ModelAddress(NamedTuple):
 
 def model_address(text: str) -> ModelAddress:
     """The parts of `models:/NAME@ALIAS` or `models:/NAME/VERSION`. Raises `ConfigError` for anything else."""
-    found = _MODEL.fullmatch(text)
-    if found is None:
-        shown = shortened(one_line(text))
-        raise ConfigError(f"{shown}: expected models:/NAME@ALIAS or models:/NAME/VERSION")
-    return ModelAddress(*found.groups())
+    if (parts := _MODEL.fullmatch(text)) is None:
+        raise ConfigError(f"{shortened(one_line(text))}: expected models:/NAME@ALIAS or models:/NAME/VERSION")
+    return ModelAddress(*parts.groups())
 
 
 def check_model_name(name: str) -> None:

@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from mlflow import MlflowClient
-from mlflow.entities import Experiment
+from mlflow.entities import Experiment, Run
 from mlflow.exceptions import MlflowException
 from mlflow.store.artifact.artifact_repo import ArtifactRepository
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
@@ -28,7 +29,7 @@ from ragsweep.tracking.address import is_cloud, is_server, sqlite_file
 
 PROXIED = re.compile(r"mlflow-artifacts:(?://(?P<host>[^/\\\s]*))?(/[^\\\t\r\n]*)?")
 LARGEST_ARTIFACT = 500 * 10**6  # bytes of an artifact, as its store lists it
-WHAT_TO_DO = {  # where a server's answer says only that it refuses
+REMEDIES = {  # where a server's answer says only that it refuses
     "error code 401": "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD in the environment",
     "'Permission denied'": "the user may not do this, or the address lacks the path below which the server is",
     "'Invalid Host header": "the --allowed-hosts of the server must name this host",
@@ -40,7 +41,7 @@ def reason(error: BaseException) -> str:
     line = first_line(error)
     if not isinstance(error, MlflowException):
         return line
-    return next((f"{line}; {what}" for answer, what in WHAT_TO_DO.items() if answer in line), line)
+    return next((f"{line}; {remedy}" for answer, remedy in REMEDIES.items() if answer in line), line)
 
 
 def version_of(uri: str) -> str:
@@ -58,7 +59,17 @@ class Client(MlflowClient):  # type: ignore[misc]
         """Make a client of the store at `uri`. `artifacts` is a folder or cloud address that its user allows."""
         super().__init__(uri, uri)
         self._artifacts = artifacts
-        self._latest: tuple[str, ArtifactRepository] | None = None
+        self._run: Run | None = None
+
+    def get_run(self, run_id: str) -> Run:
+        """A run. Its files are sent to where this answer says, and not to where a second answer might."""
+        self._run = super().get_run(run_id)
+        return self._run
+
+    def create_run(self, *arguments: Any) -> Run:
+        """Create a run, which is remembered as `get_run` does."""
+        self._run = super().create_run(*arguments)
+        return self._run
 
     def check_experiment(self, experiment: Experiment) -> None:
         """Raise `RefusedError` if an experiment keeps its artifacts in a place that is not allowed."""
@@ -91,7 +102,7 @@ class Client(MlflowClient):  # type: ignore[misc]
         """
         repository = self._repository(run_id)
         with _own_errors():
-            listed = {each.path: each for each in repository.list_artifacts(_folder(PurePosixPath(path).parent))}
+            listed = {file.path: file for file in repository.list_artifacts(_folder(PurePosixPath(path).parent))}
             if path not in listed or listed[path].is_dir:
                 raise FileNotFoundError(f"there is no file {path}")
             if not 0 <= (listed[path].file_size or 0) <= LARGEST_ARTIFACT:
@@ -99,23 +110,21 @@ class Client(MlflowClient):  # type: ignore[misc]
             return str(repository.download_artifacts(path, dst_path))
 
     def _repository(self, run_id: str) -> ArtifactRepository:
-        """The repository of a run's artifacts. The store is asked once, so that the checked answer is the one used."""
-        if self._latest is None or self._latest[0] != run_id:
-            location = str(self.get_run(run_id).info.artifact_uri)
-            self._latest = run_id, self._repository_at(location, f"run {run_id!r}")
-        return self._latest[1]
+        """The repository of a run's artifacts."""
+        run = self._run if self._run and self._run.info.run_id == run_id else self.get_run(run_id)
+        return self._repository_at(str(run.info.artifact_uri), f"run {run_id!r}")
 
-    def _repository_at(self, location: str, what: str) -> ArtifactRepository:
-        self._check(location, what)
+    def _repository_at(self, location: str, owner: str) -> ArtifactRepository:
+        self._check(location, owner)
         try:
             return get_artifact_repository(location, tracking_uri=self.tracking_uri)
         except ImportError as error:
-            raise RefusedError(f"{what}: {location!r} needs a package ({first_line(error)})") from error
+            raise RefusedError(f"{owner}: {location!r} needs a package ({first_line(error)})") from error
 
-    def _check(self, location: str, what: str) -> None:
+    def _check(self, location: str, owner: str) -> None:
         if not self._belongs(location):
             raise RefusedError(
-                f"{what}: has its artifacts at {location!r}, which you have not allowed; "
+                f"{owner}: has its artifacts at {location!r}, which you have not allowed; "
                 "tracking.artifacts=FOLDER_OR_ADDRESS allows a folder of this machine or a place in a cloud; "
                 "if the project was moved, move it back or link its old place to the new one"
             )
@@ -126,7 +135,7 @@ class Client(MlflowClient):  # type: ignore[misc]
             scheme = urlsplit(location).scheme
             if scheme in ("", "file"):
                 folder = Path(local_file_uri_to_path(location)).resolve()  # as LocalArtifactRepository reads it
-                return any(folder.is_relative_to(each) for each in own_folders(self.tracking_uri, self._artifacts))
+                return any(folder.is_relative_to(own) for own in own_folders(self.tracking_uri, self._artifacts))
         except ValueError:
             return False
         if is_server(self.tracking_uri) and (proxied := PROXIED.fullmatch(location)):
@@ -169,7 +178,7 @@ def absolute_artifacts(artifacts: str | None) -> str | None:
 def _is_below(location: str, place: str) -> bool:
     """Whether an address in a cloud is another address or lies below it. Only whole names in its path count."""
     (scheme, netloc, path, *_), (*host, root, _, _) = urlsplit(location), urlsplit(place)
-    parts, above = ([part for part in each.split("/") if part] for each in (path, root))
+    parts, above = (list(filter(None, text.split("/"))) for text in (path, root))
     return [scheme, netloc] == host and parts[: len(above)] == above and ".." not in map(unquote, parts)
 
 

@@ -56,7 +56,7 @@ def answer_of(decision: Decision) -> Answer:
     Besides, how many are tied with it, and the score to expect of it.
     """
     sweep, named, metric = decision.sweep, decision.named, decision.sweep.decided_by
-    axes, veto, tied = [sweep.short(name) for name in sweep.axes], report.veto_of(decision), decision.headline.others
+    axes, veto, tied = [sweep.short(name) for name in sweep.axes], report.veto_of(decision), decision.headline.rivals
     label = sweep.label(named)
     answer = label.removeprefix(f"{axes[0]} ") if len(axes) == 1 else label
     answer = answer if veto is None else veto if veto in report.TAKEN else f"nothing to ship, {veto}"
@@ -140,7 +140,7 @@ def _verdicts(decision: Decision, across: AcrossDatasets | None) -> Iterator[tup
 
 @dataclass(frozen=True)
 class LaterDecision:
-    """A decision.
+    """A decision that is added after a sweep has ended.
 
     Attributes:
         name: How it was made, such as `judged`: names its tags and its artifacts.

@@ -38,7 +38,7 @@ from ragsweep.tracking.client import absolute_artifacts
 from ragsweep.tracking.decisions import Answer, answer_across, answer_of, tag_runs
 from ragsweep.tracking.journal import FILE, NOTE, Journal, journals_below, upload
 from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
-from ragsweep.tracking.process import is_gone
+from ragsweep.tracking.process import has_ended
 from ragsweep.tracking.recorded_environment import code_version, write_environment
 from ragsweep.tracking.run_record import close_open
 from ragsweep.tracking.sweep_runs import collect, stored_runs, sweep_runs
@@ -79,7 +79,7 @@ class OpenSweep:
 def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     """Close the parent run with a summary, and print what did not finish. Returns whether everything finished."""
     folder, tracking, parent = sweep.job.folder.parent, sweep.job.tracking, sweep.parent
-    if waiting(folder):
+    if missing_runs(folder):
         with suppress(TrackingError):  # the store may answer again by now
             push(folder, tracking.uri, tracking.artifacts)
     close_open(sweep.job, parent)
@@ -95,7 +95,8 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     at, run_id = _cutoff_shown(decisions), parent.run_id
     saved = stored is not None and run_id is not None and save_view(tracking.uri, stored, run_id, at, parent.name)
     page = partial(sweep_address, decided_by=results.decided_by if results.outcomes else "", saved=saved)
-    pages = {names: page(each, run_id) for names, each in _experiments(parent, across, experiment_of) if run_id}
+    experiments = [*_experiments(parent, across, experiment_of)]
+    pages = {names: page(experiment, run_id) for names, experiment in experiments if run_id}
     close_parent(parent, answer, problem, pages, "FAILED" if failed else "FINISHED")
     print(f"the sweep took {duration(time.time() - Process().create_time())}")
     _print_decisions(sweep, decisions, across)
@@ -106,12 +107,14 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
         print(f"did not finish: {name} ({status})", file=sys.stderr)
     if parent.run_id:
         tag_runs(tracking.uri, folder, stored, decisions, across)
-    missing = say_what_waits(sweep)
+    missing = print_missing_runs(sweep)
     if run_id := parent.run_id:
         lines = how_to_open(tracking)
         lines += [f"the decision: {run_address(tracking, parent.experiment_id, run_id)}"] if across else []
-        for names, each in _experiments(parent, across, experiment_of):  # a store that was away has an id only now
-            lines.append(f"{names}{ui_of(tracking.uri)}/{page(each, run_id)}{BY_HAND if saved else ''}")
+        for names, experiment in _experiments(
+            parent, across, experiment_of
+        ):  # anew: a store that was away has an id only now
+            lines.append(f"{names}{ui_of(tracking.uri)}/{page(experiment, run_id)}{BY_HAND if saved else ''}")
         print(*lines, sep="\n")
     return not failed and not missing
 
@@ -140,15 +143,15 @@ def _print_decisions(sweep: OpenSweep, decisions: Sequence[Decision], across: Ac
     """Print what was decided; after the parent run is closed, as a closed pipe ends the process."""
     if across:
         print("", *report.across_summary(across), sep="\n")
-    for place, each in enumerate(decisions):
+    for place, decision in enumerate(decisions):
         heading = report.alone(across, place) if across else ""
-        print(heading, *report.summary(each, whole=sweep.verbose), sep="\n")
+        print(heading, *report.summary(decision, verbose=sweep.verbose), sep="\n")
 
 
-def say_what_waits(sweep: OpenSweep) -> int:
+def print_missing_runs(sweep: OpenSweep) -> int:
     """Print how many runs are missing in the tracking store, and the command that uploads them. Returns the number."""
     folder, store = sweep.job.folder.parent, sweep.job.tracking
-    if number := waiting(folder):
+    if number := missing_runs(folder):
         print(
             f"not in the tracking store: {counted(number, 'run')} ({sweep.parent.trouble or 'it was out of reach'}); "
             f"all files are in {folder}: {push_command(folder, store.uri, store.artifacts)} uploads them",
@@ -171,10 +174,12 @@ def _origin(sweep: OpenSweep, results: Sweep, experiment_of: Mapping[str, str]) 
 def _places(overrides: Sequence[str]) -> list[str]:
     """The overrides that name files and servers of the user, which a record alone may not open."""
     parsed = OverridesParser.create().parse_overrides(list(overrides))
-    own = [each for each in parsed if "." in each.key_or_group and not each.is_sweep_override()]
-    named = [each for each in own if isinstance(each.value(), str) and "/" in str(each.value())]
-    others = [each for each in named if each.key_or_group.partition(".")[0] not in ("tracking", "store", "hydra")]
-    return [f"{each.key_or_group}={each.get_value_element_as_str()}" for each in others]
+    return [
+        f"{override.key_or_group}={override.get_value_element_as_str()}"
+        for override in parsed
+        if not override.is_sweep_override() and isinstance(override.value(), str) and "/" in str(override.value())
+        if "." in override.key_or_group and not override.key_or_group.startswith(("tracking.", "store.", "hydra."))
+    ]
 
 
 def _experiments(
@@ -246,7 +251,7 @@ class Pushed(NamedTuple):
     elsewhere: Mapping[Path, Journal]
 
 
-def waiting(folder: Path) -> int:
+def missing_runs(folder: Path) -> int:
     """How many runs below a folder are missing in the store or not complete there."""
     return sum(not journal.uploaded for _, journal in journals_below(folder))
 
@@ -295,15 +300,15 @@ def push(folder: Path, uri: str | None, artifacts: str | None) -> Pushed:
 
 def _upload(journal: Journal, folder: Path, artifacts: str | None) -> None:
     if journal.status == "RUNNING":
-        if not is_gone(journal.tags.get("process")):
+        if not has_ended(journal.tags.get("process")):
             raise TrackingError("is still running, or ran on another machine")
         journal.status = "KILLED"
     journal.artifacts = artifacts
     if artifacts is None and not is_server(journal.uri):
-        known = None
+        experiment = None
         with suppress(FileNotFoundError):
-            known = existing_store(journal.uri).get_experiment_by_name(journal.experiment)
-        if known is None:
+            experiment = existing_store(journal.uri).get_experiment_by_name(journal.experiment)
+        if experiment is None:
             new = f"its experiment {journal.experiment!r} is new in {journal.uri}"
             raise TrackingError(f"{new}: --artifacts says where to keep its files")
     upload(journal, folder)

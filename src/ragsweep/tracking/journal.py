@@ -140,7 +140,7 @@ class Journal:
         draft.unlink(missing_ok=True)
         try:
             with draft.open("x", encoding="utf-8") as file:  # fails on a link in its place
-                json.dump({each.name: getattr(self, each.name) for each in fields(self) if each.init}, file)
+                json.dump({own.name: getattr(self, own.name) for own in fields(self) if own.init}, file)
                 file.flush()
                 os.fsync(file.fileno())  # otherwise a power cut could leave an empty file under the new name
             draft.replace(folder / FILE)
@@ -183,10 +183,10 @@ class Journal:
             self.trouble = "" if self.uploaded else f"{reason(error)}{unwritten}"
             if is_refusal(error) and (self.params or self.metrics):
                 self.params, self.metrics, self.dataset, self.status = {}, [], None, "FAILED"
-                said = str(refused(error, self.folder))
-                self.tag({"error": said})
+                reason_refused = str(refused(error, self.folder))
+                self.tag({"error": reason_refused})
                 self.close("FAILED")
-                self.trouble = said
+                self.trouble = reason_refused
         OPEN.discard(self)
 
     def delete(self) -> None:
@@ -229,8 +229,8 @@ def check_parts(folder: Path, parts: Sequence[str]) -> None:
         if not names or ".." in names or Path(part).is_absolute() or "\0" in part:
             raise TrackingError(f"its part {part!r} is not in the run's folder")
         above = [folder.joinpath(*names[:count]) for count in range(1, len(names))]
-        for each in (*above, folder / part, *(folder / part).rglob("*")):
-            if each.is_symlink() or not (each.is_file() or each.is_dir()):
+        for path in (*above, folder / part, *(folder / part).rglob("*")):
+            if path.is_symlink() or not (path.is_file() or path.is_dir()):
                 raise TrackingError(f"its part {part!r} does not exist, or has a link or a device in it")
 
 
@@ -267,8 +267,8 @@ def upload(journal: Journal, folder: Path) -> None:
 def _run_of(client: MlflowClient, journal: Journal) -> Run:
     """The run in the store, which is created if the store does not have it."""
     if journal.run_id is None:
-        found = client.search_runs([journal.experiment_id], tagged(KEY, journal.key), max_results=1)
-        journal.run_id = found[0].info.run_id if found else create_run(client, journal.experiment_id, journal)
+        begun = client.search_runs([journal.experiment_id], tagged(KEY, journal.key), max_results=1)
+        journal.run_id = begun[0].info.run_id if begun else create_run(client, journal.experiment_id, journal)
     run = client.get_run(journal.run_id)
     if run.data.tags.get(KEY) != journal.key:
         raise TrackingError(f"run {journal.run_id} of the store is another one")

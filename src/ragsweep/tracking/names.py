@@ -1,4 +1,4 @@
-"""Names of MLflow: what an id is, names and values that it would refuse, and the search condition that finds a tag."""
+"""Names and values that MLflow accepts, and the search condition that finds a tag."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def check_names(config: DictConfig, metrics: Sequence[str], measures: Sequence[s
         if isinstance(name, str) and not (
             name.isprintable() and name == name.strip() and name[LONGEST_EXPERIMENT_NAME:] == ""
         ):
-            what = f"one line of at most {LONGEST_EXPERIMENT_NAME} characters, with no space around it"
-            raise ConfigError(f"{setting}: found {_brief(name)}, expected {what}")
+            expected = f"one line of at most {LONGEST_EXPERIMENT_NAME} characters, with no space around it"
+            raise ConfigError(f"{setting}: found {_brief(name)}, expected {expected}")
     if len(metrics) > MOST_METRICS:
         raise ConfigError(f"evaluation.metrics: found {len(metrics)} metrics, expected at most {MOST_METRICS}")
     for place, name in [("evaluation.metrics", name) for name in metrics] + [("task", name) for name in measures]:
         if REFUSED.search(name) or not _is_normal(name) or len(name) > LONGEST_METRIC_NAME:
-            what = f"at most {LONGEST_METRIC_NAME} letters, digits, spaces and _ - . : /, as in a relative path"
-            raise ConfigError(f"{place}: found the name {_brief(name)}, expected {what}")
+            expected = f"at most {LONGEST_METRIC_NAME} letters, digits, spaces and _ - . : /, as in a relative path"
+            raise ConfigError(f"{place}: found the name {_brief(name)}, expected {expected}")
         groups = METRIC_GROUPS if name in metrics else SWEPT_GROUP
         if name in (*TEXT_COLUMNS, *TAKEN) or name.startswith(groups):
             raise ConfigError(f"{place}: found the name {name!r}, which every run gives to something else")
@@ -138,5 +138,5 @@ def _distinct(texts: Iterable[str], plain: Callable[[str], str], most: int) -> d
     for text, name in names.items():
         if taken[name] > 1 or len(name) > most:
             longer = (f"{name[: most - 65]}-{digest(text)[:digits]}" for digits in range(8, 64))
-            names[text] = next(each for each in longer if each not in taken)
+            names[text] = next(candidate for candidate in longer if candidate not in taken)
     return names

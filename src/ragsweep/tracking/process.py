@@ -61,14 +61,9 @@ def _age(process: Process) -> float:
 
 def described(process: str | None) -> str:
     """A process in words, for a message to the user. Short, whatever the identity contains."""
-    known = _known(process)
-    host, since = (one_line(text)[:80] for text in (known.host, known.since))
-    return f"process {known.pid or '?'} on {host} since {since}"
-
-
-def is_gone(process: str | None) -> bool:
-    """Whether the process with this identity has ended. False if it was on another host or nothing is known of it."""
-    return has_ended(process) is True
+    recorded = _identity(process)
+    host, since = (one_line(text)[:80] for text in (recorded.host, recorded.since))
+    return f"process {recorded.pid or '?'} on {host} since {since}"
 
 
 def has_ended(process: str | None) -> bool | None:
@@ -76,24 +71,24 @@ def has_ended(process: str | None) -> bool | None:
 
     The identity comes from a store, where anybody may have written it.
     """
-    known, own = _known(process), _own(os.getpid())
-    if (known.host, known.machine) != (own.host, own.machine) or not known.boot:
+    recorded, own = _identity(process), _own(os.getpid())
+    if (recorded.host, recorded.machine) != (own.host, own.machine) or not recorded.boot:
         return None
-    if known.boot != own.boot:
+    if recorded.boot != own.boot:
         return True
-    if known.namespace != own.namespace or not 0 < known.pid < 2**31:
+    if recorded.namespace != own.namespace or not 0 < recorded.pid < 2**31:
         return None
     try:
-        os.kill(known.pid, 0)  # only asks whether it is there
-        running = Process(known.pid)
-        return running.status() == STATUS_ZOMBIE or abs(_age(running) - known.age) > 1
+        os.kill(recorded.pid, 0)  # only asks whether it is there
+        running = Process(recorded.pid)
+        return running.status() == STATUS_ZOMBIE or abs(_age(running) - recorded.age) > 1
     except PermissionError:  # of another user, of whose processes a system may hide all else
         return None
     except (ProcessLookupError, NoSuchProcess):
         return True
 
 
-def _known(process: str | None) -> Identity:
+def _identity(process: str | None) -> Identity:
     """An identity; one of nobody if it cannot be read."""
     with suppress(MalformedError):
         return from_record(Identity, process or "")

@@ -113,7 +113,7 @@ def signature(k: int) -> ModelSignature:
 
 
 @contextmanager
-def answering_a_request() -> Iterator[None]:
+def as_mlflow_errors() -> Iterator[None]:
     """Turn our errors into MLflow's: its server says what they say, and of any other it shows the stack instead."""
     try:
         yield
@@ -133,10 +133,10 @@ def registered(tracking: DictConfig, address: str) -> RegisteredRetriever:
         if alias:
             aliases = _aliases(client, name, address, tracking)
             if alias not in aliases:  # no comparison can decide which version is the first one
-                known = ", ".join(f"{known} is version {of}" for known, of in sorted(aliases.items()))
+                there_are = ", ".join(f"{name} is version {version}" for name, version in sorted(aliases.items()))
                 to_set = f"MlflowClient({tracking.uri!r}).set_registered_model_alias({name!r}, {alias!r}, VERSION)"
                 raise RefusedError(
-                    f"{address}: no version has this alias ({known or 'the model has none'}); the first one is the "
+                    f"{address}: no version has this alias ({there_are or 'the model has none'}); the first one is the "
                     f'decision of a person: python -c "from mlflow import MlflowClient; {to_set}"'
                 )
             number = aliases[alias]
@@ -148,11 +148,11 @@ def version_of_run(tracking: DictConfig, name: str, run_id: str) -> RegisteredRe
     address = f"models:/{name}"
     with reading(tracking.uri, tracking.artifacts, address) as client:
         of_run = client.search_model_versions(f"run_id = '{run_id}'")
-        found = [each for each in of_run if each.name == name and REGISTERED_BY in each.tags]
-        if not found:
+        versions = [version for version in of_run if version.name == name and REGISTERED_BY in version.tags]
+        if not versions:
             made = command("export", run_id, "--register", name, *store_overrides(tracking))
             raise RefusedError(f"{run_id}: is no version of {address}; register it: {made}")
-        return _measured(client, max(found, key=lambda each: int(each.version)), address)
+        return _measured(client, max(versions, key=lambda version: int(version.version)), address)
 
 
 def move_alias(tracking: DictConfig, was: RegisteredRetriever, to: RegisteredRetriever) -> None:
@@ -183,11 +183,11 @@ def _aliases(client: Client, name: str, address: str, tracking: DictConfig) -> d
         raise RefusedError(f"{address}: the registry has no model {name!r}; this makes it: {made}") from error
 
 
-def _measured(client: Client, found: ModelVersion, address: str) -> RegisteredRetriever:
+def _measured(client: Client, version: ModelVersion, address: str) -> RegisteredRetriever:
     """A version of ragsweep's whose run is there."""
-    what = f"{address}: version {found.version}"
-    if REGISTERED_BY not in found.tags or not RUN_ID.fullmatch(str(found.run_id)):
-        raise RefusedError(f"{what} was not registered by ragsweep: nothing says which run was measured")
-    if client.get_run(found.run_id).info.lifecycle_stage == "deleted":
-        raise RefusedError(f"{what} was measured as run {found.run_id}, which was deleted; MLflow can restore it")
-    return RegisteredRetriever(found.name, str(int(found.version)), found.run_id)
+    named = f"{address}: version {version.version}"
+    if REGISTERED_BY not in version.tags or not RUN_ID.fullmatch(str(version.run_id)):
+        raise RefusedError(f"{named} was not registered by ragsweep: nothing says which run was measured")
+    if client.get_run(version.run_id).info.lifecycle_stage == "deleted":
+        raise RefusedError(f"{named} was measured as run {version.run_id}, which was deleted; MLflow can restore it")
+    return RegisteredRetriever(version.name, str(int(version.version)), version.run_id)

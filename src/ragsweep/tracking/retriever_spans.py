@@ -41,18 +41,18 @@ def list_traces(uri: str, experiment: str) -> ListedTraces:
         TrackingError: The store cannot be reached, or has no such experiment.
     """
     with reading(uri, None, "retriever.experiment") as client:
-        known = client.get_experiment_by_name(experiment)
-        if known is None:
-            there_is = some_of(group.name for group in client.search_experiments())
+        group = client.get_experiment_by_name(experiment)
+        if group is None:
+            there_is = some_of(other.name for other in client.search_experiments())
             raise TrackingError(f"retriever.experiment: {uri} has no experiment {experiment!r} (there is {there_is})")
         ids: list[str] = []
         elsewhere, token = 0, None
-        asked = {"locations": [known.experiment_id], "filter_string": "span.type = 'RETRIEVER'", "include_spans": False}
+        asked = {"locations": [group.experiment_id], "filter_string": "span.type = 'RETRIEVER'", "include_spans": False}
         while len(ids) + elsewhere < MOST_TRACES:
             page = client.search_traces(**asked, max_results=PAGE, page_token=token)
-            here = [trace.info.trace_id for trace in page if trace.info.tags.get(PLACE) == IN_THE_STORE]
-            ids += here
-            elsewhere += len(page) - len(here)
+            stored = [trace.info.trace_id for trace in page if trace.info.tags.get(PLACE) == IN_THE_STORE]
+            ids += stored
+            elsewhere += len(page) - len(stored)
             token = page.token
             if not token:
                 break
@@ -69,8 +69,8 @@ def fetch_spans(uri: str, ids: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     """
     with progress("reading traces", len(ids)):
         for start in range(0, len(ids), TRACES_AT_ONCE):
-            some = [*ids[start : start + TRACES_AT_ONCE]]
+            batch = [*ids[start : start + TRACES_AT_ONCE]]
             with reading(uri, None, "retriever.experiment"):
-                traces = TracingClient(uri).store.batch_get_traces(some)
+                traces = TracingClient(uri).store.batch_get_traces(batch)
             yield from (span.to_dict() for trace in traces for span in trace.data.spans)
-            advance(len(some))
+            advance(len(batch))

@@ -20,7 +20,7 @@ from ragsweep.tracking.address import absolute
 from ragsweep.tracking.client import absolute_artifacts, reason
 from ragsweep.tracking.journal import KEY, LAST, OPEN, Journal, create_run, note_uploaded, refused
 from ragsweep.tracking.names import LONGEST_MLFLOW_NAME, json_tag, tagged, tags_of
-from ragsweep.tracking.process import described, has_ended, is_gone
+from ragsweep.tracking.process import described, has_ended
 from ragsweep.tracking.tracked_job import (
     DIGEST,
     JOINED,
@@ -61,7 +61,7 @@ def failures(job: Job) -> Iterator[None]:
         yield
     except Exception as error:
         if job.parent_run_id:
-            end_failed(_begin(job, _begun(job)), error)
+            end_failed(_begin(job, _earlier_run(job)), error)
         raise
 
 
@@ -76,7 +76,7 @@ def record(job: Job, *, keep: bool = False) -> Iterator[Journal]:
     Raises:
         TrackingError: The store cannot be reached. Raised before any work is done, and not within a sweep.
     """
-    opened = open_run(job) if job.parent_run_id is None else _begin(job, _begun(job))
+    opened = open_run(job) if job.parent_run_id is None else _begin(job, _earlier_run(job))
     try:
         yield opened
         end_if_signalled()  # a library may have caught the signal, and then gone on with half of its work
@@ -143,15 +143,15 @@ def _begin_in_store(opened: Journal) -> None:
         client.delete_tag(opened.run_id, "error")
 
 
-def _begun(job: Job) -> Run | None:
+def _earlier_run(job: Job) -> Run | None:
     """The run of this job that an earlier process began, for example before a cluster queued the job again."""
     if not job.may_resume:
         return None
     with suppress(TrackingError, *UNREACHABLE):
         client, experiment_id = open_configured(job.tracking)
         mine = f"{tagged(PARENT, job.parent_run_id)} AND {tagged(NUMBER, job.number)}"
-        found = client.search_runs([experiment_id], f"{mine} AND attributes.status != 'FINISHED'", max_results=1)
-        return found[0] if found else None
+        runs = client.search_runs([experiment_id], f"{mine} AND attributes.status != 'FINISHED'", max_results=1)
+        return runs[0] if runs else None
     return None
 
 
@@ -204,12 +204,12 @@ def finished_before(job: Job) -> Mapping[str, float] | None:
         client, experiment_id = open_configured(job.tracking)
         measured = _finished(client, str(job.digest), experiment_id, job.race)
         own = [run for run in measured if run.data.tags.get(PARENT) == job.parent_run_id]
-        others = [run for run in measured if run not in own] if job.tracking.resume and not job.race else []
-        run = next((run for run in own if run.data.tags.get(NUMBER) == str(job.number)), next(iter(others), None))
+        joinable = [run for run in measured if run not in own] if job.tracking.resume and not job.race else []
+        run = next((run for run in own if run.data.tags.get(NUMBER) == str(job.number)), next(iter(joinable), None))
         if run is None:
             return None
         note_uploaded(job.folder, run.info.run_id)
-        if run in others:
+        if run in joinable:
             joined = {"run_id": run.info.run_id, "name": job.name, "swept": job.swept}
             client.set_tag(job.parent_run_id, f"{JOINED}{job.number}", json_tag(joined))
         metrics: Mapping[str, float] = run.data.metrics
@@ -221,8 +221,8 @@ def finished_with(tracking: DictConfig, digest: str, experiment: str) -> Run | N
     """The latest finished run with this digest in an experiment."""
     with suppress(*UNREACHABLE):
         client = existing_store(tracking.uri)
-        if known := client.get_experiment_by_name(experiment):
-            return next(iter(_finished(client, digest, known.experiment_id)), None)
+        if group := client.get_experiment_by_name(experiment):
+            return next(iter(_finished(client, digest, group.experiment_id)), None)
     return None
 
 
@@ -257,7 +257,7 @@ def close_orphans(tracking: DictConfig) -> None:
     client, _ = open_configured(tracking)
     with locked_store(tracking.uri):  # otherwise we could close a run that another process has just resumed
         for run in search(client, RUNNING):
-            if is_gone(run.data.tags.get(PROCESS)):
+            if has_ended(run.data.tags.get(PROCESS)):
                 with suppress(*UNREACHABLE):  # it may belong to another user, or be deleted by now
                     client.set_tag(run.info.run_id, "error", "the process ended without closing the run")
                     client.set_terminated(run.info.run_id, "KILLED")
@@ -266,7 +266,7 @@ def close_orphans(tracking: DictConfig) -> None:
 def close_open(job: Job, parent: Journal) -> None:
     """Close the runs that are still open when the sweep is over, as KILLED. Their workers have ended."""
     with suppress(TrackingError, *UNREACHABLE):
-        client, _ = open_configured(job.tracking)
+        client = existing_store(job.tracking.uri)
         for run in search(client, f"{tagged(PARENT, parent.run_id)} AND {RUNNING}"):
             with suppress(*UNREACHABLE):
                 client.set_terminated(run.info.run_id, "KILLED")

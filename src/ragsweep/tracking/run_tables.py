@@ -54,8 +54,8 @@ def runs(
     with _reading(sweep or "the runs", uri) as client:
         names = {group.experiment_id: group.name for group in client.search_experiments()}
         if experiment not in (None, *names.values()):
-            known = ", ".join(sorted(names.values()))
-            raise TrackingError(f"experiment: found {experiment!r}, expected one that the store has: {known}")
+            there_are = ", ".join(sorted(names.values()))
+            raise TrackingError(f"experiment: found {experiment!r}, expected one that the store has: {there_are}")
         chosen = [key for key, name in names.items() if experiment in (None, name)]
         listed = _started_in(client, chosen) if sweep is None else _of_sweep(client, sweep)
         listed = [run for run in listed if run.experiment_id in chosen and _has_our_schema(run)]
@@ -105,9 +105,9 @@ def per_query(run_ids: str | Iterable[str], *, uri: str | None = None, artifacts
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=QUERY)
 
 
-def _reading(what: str, uri: str | None, artifacts: str | None = None) -> AbstractContextManager[Client]:
+def _reading(subject: str, uri: str | None, artifacts: str | None = None) -> AbstractContextManager[Client]:
     own_uri, own_artifacts = own_store() if uri is None else (uri, None)
-    return reading(own_uri, artifacts or own_artifacts, what)
+    return reading(own_uri, artifacts or own_artifacts, subject)
 
 
 def _started_in(client: Client, experiments: list[str]) -> list[StoredRun]:

@@ -139,9 +139,9 @@ class StoredRun:
         """The results of a finished run."""
         self.check_schema()
         for name, hint in NUMBERS.items():
-            found = self.params.get(name, "")[:40]
-            if name in self.params and (words := expected(hint, int(found) if found.isdecimal() else found)):
-                raise MalformedError(f"{name}: found {found!r}, expected {words}")
+            value = self.params.get(name, "")[:40]
+            if name in self.params and (words := expected(hint, int(value) if value.isdecimal() else value)):
+                raise MalformedError(f"{name}: found {value!r}, expected {words}")
         with self._file(FACTS) as file:
             facts = read_facts(file)
         measured = self.per_query
@@ -175,9 +175,9 @@ class StoredRun:
 
     def check_schema(self) -> None:
         """Raise `MalformedError` unless this version reads the schema of its record."""
-        if (found := self.tags.get(SCHEMA, "none")) != RUN_SCHEMA:
-            what_to_do = "install the newest ragsweep, which may read others"
-            raise MalformedError(f"schema: found {found[:40]}, expected {RUN_SCHEMA}; {what_to_do}")
+        if (schema := self.tags.get(SCHEMA, "none")) != RUN_SCHEMA:
+            remedy = "install the newest ragsweep, which may read others"
+            raise MalformedError(f"schema: found {schema[:40]}, expected {RUN_SCHEMA}; {remedy}")
 
     def _text(self, name: str) -> str:
         with self._file(name) as file:

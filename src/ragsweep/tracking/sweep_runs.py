@@ -21,7 +21,7 @@ from ragsweep.tracking.journal import Journal, journals_below
 from ragsweep.tracking.names import tagged
 from ragsweep.tracking.stored_run import StoredRun, Swept, swept_values
 from ragsweep.tracking.tracked_job import JOINED, NUMBER, PARENT, RACE, Job
-from ragsweep.tracking.tracking_store import UNREACHABLE, open_configured, reading, search
+from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store, reading, search
 
 LONGEST_JOB_NUMBER = 9  # digits of a job's number
 UNREADABLE = (ValueError, TrackingError, *UNREACHABLE)  # what reading damaged results raises
@@ -67,7 +67,7 @@ def runs_of_jobs(client: MlflowClient, parent_run_id: str, *, racing: bool = Fal
 
     Those that dropped out of a race are among them only if it is about that, `racing`.
     """
-    runs = _one_per_job(told_apart(list(sweep_runs(client, parent_run_id))))
+    runs = _one_per_job(with_own_names(list(sweep_runs(client, parent_run_id))))
     return [run for run in runs if racing or RACE not in run.tags]
 
 
@@ -81,8 +81,8 @@ def _one_per_job(runs: Sequence[StoredRun]) -> list[StoredRun]:
     return [jobs[number] for number in sorted(jobs)]
 
 
-def _leave_out(what: str, error: MalformedError) -> None:
-    warnings.warn(f"{what} cannot be read ({error}) and is left out", stacklevel=3)
+def _leave_out(named: str, error: MalformedError) -> None:
+    warnings.warn(f"{named} cannot be read ({error}) and is left out", stacklevel=3)
 
 
 def fetch(tracking: DictConfig, run_id: str) -> StoredRun:
@@ -167,14 +167,13 @@ def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[O
                         if not finished:
                             raise
                         lost[job.run_id] = replace(job, status=unreadable(error))
-    return list(outcomes.values()), {run.name: run.status for run in told_apart(list(lost.values()))}
+    return list(outcomes.values()), {run.name: run.status for run in with_own_names(list(lost.values()))}
 
 
 def stored_runs(job: Job, parent: Journal) -> list[StoredRun] | None:
     """The runs of a sweep in the store. None if the store does not answer."""
     with suppress(TrackingError, *UNREACHABLE):
-        client, _ = open_configured(job.tracking)
-        return list(sweep_runs(client, parent.run_id))
+        return list(sweep_runs(existing_store(job.tracking.uri, job.tracking.artifacts), parent.run_id))
     return None
 
 
@@ -191,7 +190,7 @@ def collect(
         settings: How it is decided.
     """
     absent = "UNKNOWN, the tracking store being out of reach" if stored is None else "NOT STARTED"
-    jobs = {run.number: run for run in _one_per_job([*(stored or ()), *_here(sweep, parent)])}
+    jobs = {run.number: run for run in _one_per_job([*(stored or ()), *_in_folders(sweep, parent)])}
     lost = [run.name for run in jobs.values() if run.number < 0]  # their numbers cannot be read
     for number, name in enumerate(planned):
         if number not in jobs and name in lost:
@@ -200,7 +199,7 @@ def collect(
             jobs.setdefault(number, StoredRun(name, "", absent, sweep.folder, number))
     outcomes = []
     unfinished = {}
-    for job in told_apart([jobs[number] for number in sorted(jobs) if RACE not in jobs[number].tags]):
+    for job in with_own_names([jobs[number] for number in sorted(jobs) if RACE not in jobs[number].tags]):
         if job.status != "FINISHED":
             unfinished[job.name] = job.status
             continue
@@ -211,7 +210,7 @@ def collect(
     return Sweep(with_own_columns(outcomes), unfinished, settings)
 
 
-def told_apart(runs: Sequence[StoredRun]) -> list[StoredRun]:
+def with_own_names(runs: Sequence[StoredRun]) -> list[StoredRun]:
     """Runs with a name of their own. Of a name that several have, each gets the number of its job, or else its id."""
     numbers: dict[str, list[int]] = {}
     for run in runs:
@@ -226,13 +225,13 @@ def told_apart(runs: Sequence[StoredRun]) -> list[StoredRun]:
     return [replace(run, name=own_name(run)) for run in runs]
 
 
-def finished_here(sweep: Job) -> int:
+def count_finished_jobs(sweep: Job) -> int:
     """How many jobs of a sweep have finished, according to the journals in their folders."""
     journals = (journal for _, journal in journals_below(sweep.folder.parent))
     return sum(NUMBER in journal.tags and journal.status == "FINISHED" for journal in journals)
 
 
-def _here(sweep: Job, parent: Journal) -> Iterator[StoredRun]:
+def _in_folders(sweep: Job, parent: Journal) -> Iterator[StoredRun]:
     for folder, journal in journals_below(sweep.folder.parent):
         if journal.tags.get(PARENT) == parent.run_id and journal.status != "RUNNING":
             with suppress(MalformedError):  # then the run in the store counts

@@ -121,7 +121,7 @@ def metrics_of(measurement: Measurement, decide_by: str) -> dict[tuple[str, int]
 
     Curves have a step per cutoff, what was measured several times has one per repeat, and other metrics have step 0.
     """
-    measures = ((each.metric.name, each.value) for each in measurement.measures)
+    measures = ((measure.metric.name, measure.value) for measure in measurement.measures)
     scalars = (*_scalars(measurement, decide_by), *measures)
     metrics = {(name, 0): value for name, value in scalars}
     for name, curve in measurement.curves.items():

@@ -147,8 +147,8 @@ def is_refusal(error: BaseException) -> bool:
     """
     if isinstance(error, MlflowException):
         if error.error_code == "BAD_REQUEST":
-            found = SQL.search(str(error))
-            return found is None or found[1] in FINAL_SQL
+            code = SQL.search(str(error))
+            return code is None or code[1] in FINAL_SQL
         return error.error_code in FINAL
     status = getattr(getattr(error, "response", None), "status_code", 0)  # of `requests`, for an artifact
     return isinstance(error, RefusedError) or status in FINAL_STATUSES
@@ -174,14 +174,14 @@ def existing_store(uri: str, artifacts: str | None = None) -> Client:
 
 
 @contextmanager
-def reading(uri: str, artifacts: str | None, what: str) -> Iterator[Client]:
+def reading(uri: str, artifacts: str | None, subject: str) -> Iterator[Client]:
     """A client of an existing store. Errors within the block become a `TrackingError` that names what was asked for."""
     try:
         yield existing_store(uri, artifacts)
     except (ValueError, TypeError, KeyError, OverflowError) as error:  # anybody may have written into it
-        raise TrackingError(f"{what}: its record cannot be read ({first_line(error)})") from error
+        raise TrackingError(f"{subject}: its record cannot be read ({first_line(error)})") from error
     except UNREACHABLE as error:
-        raise TrackingError(f"{what}: cannot be read from {uri} ({first_line(error)})") from error
+        raise TrackingError(f"{subject}: cannot be read from {uri} ({first_line(error)})") from error
 
 
 def _client(uri: str, artifacts: str | None) -> Client:
@@ -191,9 +191,9 @@ def _client(uri: str, artifacts: str | None) -> Client:
     except MlflowException as error:
         if OUT_OF_DATE not in str(error):
             raise
-        found, what_to_do = first_line(error).partition(". ")[0], f"mlflow db upgrade {shlex.quote(absolute(uri))}"
+        problem, upgrade = first_line(error).partition(". ")[0], f"mlflow db upgrade {shlex.quote(absolute(uri))}"
         raise RefusedError(
-            f"tracking.uri: {uri} cannot be opened ({found}). Copy the database and run: {what_to_do}; "
+            f"tracking.uri: {uri} cannot be opened ({problem}). Copy the database and run: {upgrade}; "
             "or install the MLflow that wrote it"
         ) from error
 

@@ -112,13 +112,13 @@ def _state(condition: str, runs: Sequence[StoredRun], cutoff: tuple[str, int] | 
     main = [name for name in dict.fromkeys([*titles, *at_k]) if name in metrics and name not in costs]
     curves = [f"at_k/{name}" for name in [*main, *costs] if name in at_k]
     by_type = [name for name in metrics if name.startswith("by_type/")]
-    others = sorted({*metrics}.difference(main, curves, by_type, costs))  # MLflow would draw them by itself
+    hidden = sorted({*metrics}.difference(main, curves, by_type, costs))  # MLflow would draw them by itself
     decides = next(iter(main), "")
     values = {name: {run.params.get(name) for run in runs} for name in runs[0].params if name != (cutoff or [""])[0]}
     settings = [name for name in values if len(values[name]) > 1 and None not in values[name]]
     columns = [f"tags.`{DECISION}`", *(f"params.`{name}`" for name in settings)]
     columns += [f"metrics.`{name}`" for name in (*main, *COST_COLUMNS) if name in metrics]
-    charts = {"decides": decides, "main": main, "curves": curves, "by_type": by_type, "costs": costs, "others": others}
+    charts = {"decides": decides, "main": main, "curves": curves, "by_type": by_type, "costs": costs, "hidden": hidden}
     shown = {"condition": condition, "columns": columns, "settings": settings, "title": titles.get(decides, decides)}
     page = Template(files("ragsweep.tracking").joinpath("view.json").read_text("utf-8"))
     return str(page.render(charts, **shown, lower_is_better=LOWER_IS_BETTER in runs[0].tags))

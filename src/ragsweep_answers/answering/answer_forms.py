@@ -60,27 +60,29 @@ def option_of(value: str, options: Sequence[Option]) -> str | None:
     letters = letters or {letter for letter, text in texts.items() if text == folded}
     if bare := LETTER.fullmatch(value):
         letters |= {letter for letter, text in texts.items() if bare[1].casefold() in (letter.casefold(), text)}
-    if not letters and (both := LETTERED.fullmatch(folded)):
-        letters = {letter for letter, text in texts.items() if (letter, text) == (both[1].upper(), _folded(both[2]))}
+    if not letters and (lettered := LETTERED.fullmatch(folded)):
+        letters = {
+            letter for letter, text in texts.items() if (letter, text) == (lettered[1].upper(), _folded(lettered[2]))
+        }
     return letters.pop() if len(letters) == 1 else None
 
 
 def read_letter(text: str, options: Sequence[Option]) -> str | None:
     """The letter of the option that a text gives as its answer; None if it gives none, or several."""
-    said = spoken(text)
-    if (letter := option_of(said, options)) is not None:
+    reply = spoken(text)
+    if (letter := option_of(reply, options)) is not None:
         return letter
-    if (found := read_json_object(said)) is not None:
-        given = {option_of(value, options) for value in found.values() if isinstance(value, str)} - {None}
-        return given.pop() if given == {option_of(str(found.get("answer") or ""), options)} else None
-    plain = ENCLOSED.sub(lambda form: f"\nAnswer: {form[1] or form[2]}\n", plain_text(said)).rstrip()
+    if (record := read_json_object(reply)) is not None:
+        given = {option_of(value, options) for value in record.values() if isinstance(value, str)} - {None}
+        return given.pop() if given == {option_of(str(record.get("answer") or ""), options)} else None
+    plain = ENCLOSED.sub(lambda form: f"\nAnswer: {form[1] or form[2]}\n", plain_text(reply)).rstrip()
     fields, labels = ([*form.finditer(plain)] for form in (FIELD, LABEL))
     stated = [(*form.span(), option_of(form["value"], options)) for form in (*fields, *labels)]
     if not (stated := sorted([*stated, *_at_the_end(plain, options)], key=lambda form: form[:2])):
         return None
     start, end, letter = stated[-1]
     beside = [other for _, before, other in stated if other != letter and not WORD.search(plain[before:start])]
-    line = said.rpartition("\n")[2]
+    line = reply.rpartition("\n")[2]
     is_cut_off = end == len(plain) and (line.count("**") % 2 or line.count("(") > line.count(")"))
     if letter is None or beside or is_cut_off or len({form["value"] for form in fields}) > 1:
         return None
@@ -106,22 +108,22 @@ def matched_letter(text: str, options: Sequence[Option], pattern: regex.Pattern[
     try:
         last = deque(pattern.finditer(without_thoughts(text)[-LONGEST_READ:], timeout=LONGEST_SEARCH), maxlen=1)
     except TimeoutError as error:
-        found = f"takes more than {LONGEST_SEARCH:g} s for one text of {len(text):,} characters"
-        raise ConfigError(f"answerer.pattern: {found}; write it without a repetition within another") from error
+        problem = f"takes more than {LONGEST_SEARCH:g} s for one text of {len(text):,} characters"
+        raise ConfigError(f"answerer.pattern: {problem}; write it without a repetition within another") from error
     return option_of(last[0][1] or "", options) if last else None
 
 
 def spoken(text: str) -> str:
     """What a model says first, without its thoughts, the tokens of its template, and the next question that it asks."""
     turns = (turn.strip() for turn in TURN.split(without_thoughts(text)))
-    said = next((turn for turn in turns if turn not in ("", "assistant", "model")), "")[-LONGEST_READ:]
-    question = NEXT_QUESTION.search(said)
-    return said[: question.start()].strip() or said if question else said
+    reply = next((turn for turn in turns if turn not in ("", "assistant", "model")), "")[-LONGEST_READ:]
+    question = NEXT_QUESTION.search(reply)
+    return reply[: question.start()].strip() or reply if question else reply
 
 
 def plain_text(text: str) -> str:
     """A text without emphasis and LaTeX."""
-    return MARKUP.sub(lambda found: found[1] or "", unicodedata.normalize("NFC", text).replace("\u2019", "'"))
+    return MARKUP.sub(lambda markup: markup[1] or "", unicodedata.normalize("NFC", text).replace("\u2019", "'"))
 
 
 def _folded(text: str) -> str:
@@ -147,4 +149,4 @@ def _at_the_end(plain: str, options: Sequence[Option]) -> list[tuple[int, int, s
 
 def _is_other(letter: str, text: str, form: re.Pattern[str] = IN_PASSING) -> bool:
     """Whether a text says that the answer is another letter."""
-    return any({*found} - {"", letter} for found in form.findall(text))
+    return any({*letters} - {"", letter} for letters in form.findall(text))

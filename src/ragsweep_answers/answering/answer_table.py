@@ -24,7 +24,7 @@ from ragsweep.datasets.readers.fields import (
     id_of,
     listed,
     shown_value,
-    whole,
+    whole_number,
 )
 from ragsweep.datasets.readers.tables import is_csv, read_entries
 from ragsweep.text.normalisation import composed
@@ -50,8 +50,8 @@ class Row(NamedTuple):
 
     def error(self, name: str, expected: str) -> DatasetError:
         """An error about the value of a field."""
-        found = shown_value(self.fields[name])
-        return DatasetError(f"{self.where}: the field {name!r} is {found}; expected {expected}")
+        value = shown_value(self.fields[name])
+        return DatasetError(f"{self.where}: the field {name!r} is {value}; expected {expected}")
 
 
 def read_answers(path: Path, scale: str) -> list[Row]:
@@ -68,8 +68,8 @@ def read_answers(path: Path, scale: str) -> list[Row]:
     for where, entry in read_entries(path, "answers", setting="answerer.path", allow_nan=True):
         case = composed(id_of(entry, "id", where))
         if entry.keys().isdisjoint(("answer", "response", "probabilities")):
-            found = f"found {listed(entry)}; {LOGS}"
-            raise DatasetError(f"{where}: expected the field answer, response or probabilities; {found}")
+            expected = "expected the field answer, response or probabilities"
+            raise DatasetError(f"{where}: {expected}; found {listed(entry)}; {LOGS}")
         fields = {name: entry[name] for name in FIELDS if name in entry}
         fields = _from_csv(fields) if is_csv(path) else fields
         rows.append(Row(where, case, fields | {name: number_of(fields[name]) for name in NUMBERS if name in fields}))
@@ -102,16 +102,16 @@ def read_answer(
         value = row.fields.get(name)
         values[name] = None if value is None else read(value, question, scale)
         if value is not None and values[name] is None:
-            options = listed(option.text for option in question.options)
-            errors[name] = row.error(name, expected.format(letters=question.letters, options=options, scale=scale))
+            texts = listed(option.text for option in question.options)
+            errors[name] = row.error(name, expected.format(letters=question.letters, options=texts, scale=scale))
     for name in ("options", "answer"):
         if name in errors:
             raise errors[name]
     letter, unread = values["answer"] or (None, "")
     response, probabilities = values["response"] or "", values["probabilities"] or ()
     if "answer" not in row.fields:
-        its_options = question.options
-        letter = matched_letter(response, its_options, pattern) if pattern else read_letter(response, its_options)
+        options = question.options
+        letter = matched_letter(response, options, pattern) if pattern else read_letter(response, options)
         unread = "" if letter else response.strip()
     if probabilities and letter is None and row.fields.keys().isdisjoint(("answer", "response")):
         letter = question.letters[probabilities.index(max(probabilities))]
@@ -193,7 +193,7 @@ def _time(value: Any, *_: object) -> float | None:
 
 
 def _tokens(value: Any, *_: object) -> int | None:
-    tokens = whole(value)
+    tokens = whole_number(value)
     return tokens if _is_number(tokens, LARGEST_NUMBER) else None
 
 

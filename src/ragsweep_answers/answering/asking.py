@@ -51,14 +51,14 @@ def ask_apart(answerer: Answerer, questions: Sequence[Question], part: str) -> l
             text = text.replace(shown, question.question_id)
         raise AnswererError(text) from error
     by_id = {hidden[shown].question_id: given for shown, given in zip(hidden, answers, strict=True)}
-    return [by_id[each.question_id] for each in questions]
+    return [by_id[question.question_id] for question in questions]
 
 
 def _hidden(questions: Sequence[Question], part: str) -> tuple[dict[str, Question], list[Question]]:
     """Questions by other ids, in the order of these, and the same questions with these ids."""
-    hidden = {digest([part, each.question_id])[:ID_LENGTH]: each for each in questions}
+    hidden = {digest([part, question.question_id])[:ID_LENGTH]: question for question in questions}
     hidden = dict(sorted(hidden.items()))
-    return hidden, [replace(each, question_id=shown) for shown, each in hidden.items()]
+    return hidden, [replace(question, question_id=shown) for shown, question in hidden.items()]
 
 
 def answer(answerer: Answerer, questions: Sequence[Question], left_out: Sequence[str | None] = ()) -> list[Answer]:
@@ -80,10 +80,10 @@ def answer(answerer: Answerer, questions: Sequence[Question], left_out: Sequence
     except SystemExit as error:  # ending the process is not for an answerer to decide
         raise RuntimeError(f"{kind_of(answerer)} called sys.exit({error.code!r})") from error
     if not isinstance(answers, list | tuple) or len(answers) != len(questions):
-        found = f"{len(answers)} answers" if isinstance(answers, list | tuple) else type(answers).__name__
-        raise AnswererError(f"{kind_of(answerer)}: returned {found}, expected a list of {len(questions)} answers")
-    for question, each in zip(questions, answers, strict=True):
-        if problem := _problem(question, each):
+        returned = f"{len(answers)} answers" if isinstance(answers, list | tuple) else type(answers).__name__
+        raise AnswererError(f"{kind_of(answerer)}: returned {returned}, expected a list of {len(questions)} answers")
+    for question, given in zip(questions, answers, strict=True):
+        if problem := _problem(question, given):
             raise AnswererError(f"{kind_of(answerer)}: question {question.question_id!r}: {problem}")
     return list(answers)
 
@@ -101,7 +101,7 @@ def _problem(question: Question, given: object) -> str:
         return f"probabilities: found {values!r}, expected {len(question.options)} finite numbers"
     if values and not (min(given.probabilities) >= 0 and _is_one(sum(given.probabilities))):
         return f"probabilities: found {given.probabilities!r}, expected numbers of at least 0 that add up to 1"
-    if unknown := [each for each in given.causes if each not in [*Cause]]:
+    if unknown := [cause for cause in given.causes if cause not in [*Cause]]:
         return f"causes: found {unknown[0]!r}, expected {', '.join(Cause)}"
     for name in ("tokens_in", "tokens_out", "time_ms"):
         value = getattr(given, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Annotated
 
 import numpy as np
@@ -49,26 +50,27 @@ class EvidenceAnswerer(Answerer):
         if not questions:
             return []
         started = time.perf_counter()
-        pieces = [
-            sorted({piece for each in question.evidence for piece in _pieces(each.text)}) for question in questions
+        clauses = [
+            sorted({clause for passage in question.evidence for clause in _clauses(passage.text)})
+            for question in questions
         ]
-        sentences = sorted({piece for some in pieces for piece in some})
-        row_of = {piece: row for row, piece in enumerate(sentences)}
-        options = [f"{each.question} {option.text}" for each in questions for option in each.options]
-        alone = [option.text for each in questions for option in each.options]
-        asked = self._embedded([*options, *alone, *(each.question for each in questions)], "query")
+        sentences = sorted({*chain.from_iterable(clauses)})
+        row_of = {clause: row for row, clause in enumerate(sentences)}
+        pairs = [(question.question, option.text) for question in questions for option in question.options]
+        options, alone = [f"{question} {option}" for question, option in pairs], [option for _, option in pairs]
+        asked = self._embedded([*options, *alone, *(question.question for question in questions)], "query")
         evidence = self._embedded(sentences, "passage") if sentences else asked[:0]
         answers, first = [], 0
-        for position, (question, some) in enumerate(zip(questions, pieces, strict=True)):
+        for position, (question, of_question) in enumerate(zip(questions, clauses, strict=True)):
             last = first + len(question.options)
-            if some:
-                scores = (asked[first:last] @ evidence[[row_of[piece] for piece in some]].T).max(axis=1)
+            if of_question:
+                scores = (asked[first:last] @ evidence[[row_of[clause] for clause in of_question]].T).max(axis=1)
             else:
                 scores = asked[len(options) + first : len(options) + last] @ asked[2 * len(options) + position]
             first = last
             answers.append(self._answer(question, scores.astype(float)))
         time_ms = 1000 * (time.perf_counter() - started) / len(questions)
-        return [replace(each, time_ms=time_ms, machines=(machine(),)) for each in answers]
+        return [replace(answer, time_ms=time_ms, machines=(machine(),)) for answer in answers]
 
     def _answer(self, question: Question, similarities: Array) -> Answer:
         if similarities.max() == similarities.min():  # nothing speaks for an option
@@ -81,7 +83,7 @@ class EvidenceAnswerer(Answerer):
         return self.encoder.of_length_1(embed(self.encoder, self.store, texts, role))
 
 
-def _pieces(passage: str) -> list[str]:
+def _clauses(passage: str) -> list[str]:
     """The clauses of a passage; the whole passage if it has none."""
-    found = [piece for piece in CLAUSE_OR_LINE_END.split(passage) if len(piece.split()) >= SHORTEST_SENTENCE]
-    return found or [passage]
+    clauses = [clause for clause in CLAUSE_OR_LINE_END.split(passage) if len(clause.split()) >= SHORTEST_SENTENCE]
+    return clauses or [passage]

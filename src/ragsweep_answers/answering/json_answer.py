@@ -89,14 +89,14 @@ def read_json_answer(text: str, *, scale: float = 1) -> JsonAnswer | None:
     Returns:
         None if the text is not a JSON object whose field `answer` is a text, perhaps in a code block.
     """
-    found = read_json_object(text)
-    if found is None or not isinstance(found.get("answer"), str):
+    record = read_json_object(text)
+    if record is None or not isinstance(record.get("answer"), str):
         return None
     confidence = partial(probability_of, scale=scale)
     readers: dict[str, Callable[[object], Any]] = {"steps": _steps, "cited": _cited, "confidence": confidence}
-    values = {name: read(found[name]) for name, read in readers.items() if found.get(name) is not None}
+    values = {name: read(record[name]) for name, read in readers.items() if record.get(name) is not None}
     return JsonAnswer(
-        found["answer"],
+        record["answer"],
         values.get("steps") or (),
         values.get("cited") or (),
         values.get("confidence"),
@@ -110,10 +110,10 @@ def read_json_object(text: str) -> dict[str, Any] | None:
     text = without_thoughts(text).strip()
     text = text.partition("\n")[2].removesuffix("```") if text.startswith("```") else text
     try:
-        found = from_json_of_model(text)
+        record = from_json_of_model(text)
     except MalformedError:
         return None
-    return found if isinstance(found, dict) else None
+    return record if isinstance(record, dict) else None
 
 
 def read_confidence(text: str, scale: float | None = None) -> float | None:
@@ -155,8 +155,7 @@ def _steps(value: object) -> tuple[str, ...] | None:
 
 def _cited(value: object) -> tuple[int, ...] | None:
     """Whole numbers in a list, or one of them, also as texts."""
-    values = value if isinstance(value, list) else [value]
-    numbers = [number_of(each.strip(" []") if isinstance(each, str) else each) for each in values]  # [3], as shown
-    return (
-        tuple(map(int, numbers)) if all(type(each) in (int, float) and each == each // 1 for each in numbers) else None
-    )
+    cited = value if isinstance(value, list) else [value]
+    numbers = [number_of(number.strip(" []") if isinstance(number, str) else number) for number in cited]  # [3]
+    are_whole = all(type(number) in (int, float) and number == number // 1 for number in numbers)
+    return tuple(map(int, numbers)) if are_whole else None

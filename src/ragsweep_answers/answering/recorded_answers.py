@@ -15,7 +15,7 @@ from ragsweep.core.limits import Between, Text
 from ragsweep.core.terminal import one_line, say_once, shortened, verb
 from ragsweep.datasets.model.faults import Faults, OnError
 from ragsweep.datasets.readers.fields import SHOWN_CHARACTERS, listed
-from ragsweep.datasets.readers.files import what_is
+from ragsweep.datasets.readers.files import kind_at
 from ragsweep.text.normalisation import composed
 from ragsweep_answers.answering.question import Answer, Answerer, Question
 
@@ -128,10 +128,10 @@ class RecordedAnswerer(Answerer):
         retrieves = any(row.fields.get("evidence") for row in self._rows)
         answers: dict[str, Answer] = {}
         places: dict[str, str] = {}
-        faults, others = Faults(self.path, "answerer", "answers"), 0
+        faults, unasked = Faults(self.path, "answerer", "answers"), 0
         for row in self._rows:
             if row.case in left_out and row.case not in asked:
-                others += 1
+                unasked += 1
                 continue
             if row.case in places:
                 first = places[row.case].rpartition(", ")[2]
@@ -149,11 +149,11 @@ class RecordedAnswerer(Answerer):
             except DatasetError as error:
                 faults.add(error, row.case)
                 answers[row.case] = Answer(None)
-        usable = len(answers) - len(faults.found)
+        usable = len(answers) - len(faults.faults)
         if unused := faults.left_out(self.on_error, usable):
             say_once(f"{self.path}: answers left out by answerer.on_error=skip: {len(unused)} ({unused[0].text}, ...)")
-        if others:
-            say_once(f"{self.path}: answers to questions that the dataset leaves out: {others}")
+        if unasked:
+            say_once(f"{self.path}: answers to questions that the dataset leaves out: {unasked}")
         self._check_unread([*answers.values()])
         missing = [question.question_id for case, question in asked.items() if case not in answers]
         if missing and self.missing == "refuse":
@@ -181,8 +181,8 @@ class RecordedAnswerer(Answerer):
     @cached_property
     def _file(self) -> Path:
         path = Path(self.path)
-        if (found := what_is(path)) != "a file":
-            problem = f"is {found}" if found else "does not exist"
+        if (kind := kind_at(path)) != "a file":
+            problem = f"is {kind}" if kind else "does not exist"
             raise DatasetError(f"answerer.path: {path} {problem}; expected a file of answers")
         return path
 

@@ -58,9 +58,11 @@ class CaseColumns(Columns):
     def __post_init__(self) -> None:
         for name in ("options", *(() if self.option_conditions is None else ("option_conditions",))):
             value = getattr(self, name)
-            each = [value] if isinstance(value, str) else value
-            names = isinstance(each, Sequence) and all(isinstance(one, str) and one.strip() for one in each)
-            if not names or len(each) > len(LETTERS):
+            columns = [value] if isinstance(value, str) else value
+            are_names = isinstance(columns, Sequence) and all(
+                isinstance(column, str) and column.strip() for column in columns
+            )
+            if not are_names or len(columns) > len(LETTERS):
                 expected = f"the name of a column, or a list of at most {len(LETTERS)} such names"
                 raise ConfigError(f"dataset.columns.{name}: found {as_configured(value)}, expected {expected}")
         if self.is_by_row and self.grade is None:
@@ -68,12 +70,12 @@ class CaseColumns(Columns):
 
     def expect(self, rows: Sequence[tuple[str, Entry]], *, is_judged: bool) -> None:
         """Raise `DatasetError` with the settings to paste, unless rows have the columns of cases."""
-        found = dict.fromkeys(name for _, row in rows for name in row)
-        optional = {*self.OPTIONAL, *(["answer"] if self.answerable in found else [])}
+        columns = dict.fromkeys(name for _, row in rows for name in row)
+        optional = {*self.OPTIONAL, *(["answer"] if self.answerable in columns else [])}
         unused = () if is_judged else ("relevant", "document", "page", "grade")
-        needed = {what: name for what, name in self.named.items() if " " not in what and what not in unused
-                  and not (what in optional and name == getattr(CaseColumns, what))}  # fmt: skip
-        expect_columns(found, needed, rows[0][0], "dataset.columns")
+        needed = {setting: name for setting, name in self.named.items() if " " not in setting and setting not in unused
+                  and not (setting in optional and name == getattr(CaseColumns, setting))}  # fmt: skip
+        expect_columns(columns, needed, rows[0][0], "dataset.columns")
 
     def case_of(self, row: Entry, where: str, query_id: str) -> Case:
         """The case in a row.
@@ -91,8 +93,8 @@ class CaseColumns(Columns):
             raise DatasetError(f"{where}: {flaw}")
         conditions = _by_letter(row, self.option_conditions, where)
         letters = [option.letter for option in options]
-        if others := sorted(conditions.keys() - set(letters)):
-            raise DatasetError(f"{where}: {listed(others)} has a condition, but is not the letter of an option")
+        if foreign := sorted(conditions.keys() - set(letters)):
+            raise DatasetError(f"{where}: {listed(foreign)} has a condition, but is not the letter of an option")
         case = Case(
             query_id=query_id,
             case=text_of(row, self.case, where) or "",
@@ -126,9 +128,9 @@ class CaseColumns(Columns):
         if not answerable_in(row, self.answerable, where):
             self._expect_none(row, [self.answer], where)
             return None
-        found = value_of(row, self.answer, where)
-        answer = found.strip() if isinstance(found, str) else json.dumps(found, default=str)
-        if found is None or not answer:
+        value = value_of(row, self.answer, where)
+        answer = value.strip() if isinstance(value, str) else json.dumps(value, default=str)
+        if value is None or not answer:
             expected = f"expected the correct answer of each case, or {self.answerable}: false"
             raise DatasetError(f"{where}: the field {self.answer!r} is empty; {expected}")
         if self.answer_is == "letter":
@@ -146,7 +148,7 @@ class CaseColumns(Columns):
             advice = (
                 f"; if positions are counted from {other[-1]}, set dataset.columns.answer_is={other}" if other else ""
             )
-            problem = f"the answer {shown_value(found)} is not {expected}"
+            problem = f"the answer {shown_value(value)} is not {expected}"
             raise ConfigError(f"{where}: {problem} (dataset.columns.answer_is={self.answer_is}){advice}")
         return letters[answer]
 
@@ -154,20 +156,20 @@ class CaseColumns(Columns):
 def _by_letter(row: Entry, columns: str | Sequence[str] | None, where: str) -> dict[str, str]:
     """The texts that are not blank, in the order of their letters."""
     if isinstance(columns, str):
-        found = value_of(row, columns, where) or []
+        texts = value_of(row, columns, where) or []
         where = f"{where}: the field {columns!r}"
     else:
-        found = [value_of(row, column, where) for column in columns or ()]
-    if isinstance(found, str):
+        texts = [value_of(row, column, where) for column in columns or ()]
+    if isinstance(texts, str):
         try:
-            found = from_json(found)
+            texts = from_json(texts)
         except MalformedError as error:
             raise DatasetError(f"{where}: {error}; expected texts by letter as JSON, or one column each") from error
-    if isinstance(found, list) and len(found) <= len(LETTERS):
-        found = dict(zip(LETTERS, found, strict=False))
-    if not isinstance(found, dict):
-        raise DatasetError(f"{where} is {shown_value(found)}; expected texts by letter, or a list of at most 26 texts")
-    for letter, text in found.items():
+    if isinstance(texts, list) and len(texts) <= len(LETTERS):
+        texts = dict(zip(LETTERS, texts, strict=False))
+    if not isinstance(texts, dict):
+        raise DatasetError(f"{where} is {shown_value(texts)}; expected texts by letter, or a list of at most 26 texts")
+    for letter, text in texts.items():
         if text is not None and not isinstance(text, str):
             raise DatasetError(f"{where}: {letter[:80]!r} is {shown_value(text)}; expected a text")
-    return {letter: text.strip() for letter, text in sorted(found.items()) if text and text.strip()}
+    return {letter: text.strip() for letter, text in sorted(texts.items()) if text and text.strip()}

@@ -115,8 +115,8 @@ def evidence_compared(evaluation: Evaluation) -> Figure:
     shares = []
     for source in (evaluation.source, *evaluation.controls):
         correct = evaluation.values(f"control/{source}")
-        known = ~np.isnan(correct)
-        shares.append((SOURCES[source], share(correct[known], evaluation.groups.only(known))))
+        compared = ~np.isnan(correct)
+        shares.append((SOURCES[source], share(correct[compared], evaluation.groups.only(compared))))
     subtitle = "Accuracy on the same questions with other evidence"
     if len({accuracy.n for _, accuracy in shares}) > 1:
         subtitle = "Accuracy on the questions that have the evidence"
@@ -126,16 +126,16 @@ def evidence_compared(evaluation: Evaluation) -> Figure:
 
 def errors(categories: Mapping[str, int]) -> Figure:
     """Why are answers wrong?"""
-    found = {name: count for name, count in categories.items() if count}
-    total = sum(found.values())
-    drawing = figure(8, 1.8 + 0.42 * len(found), "Why are answers wrong?", f"{total} wrong answers", left=2.2)
+    counts = {name: count for name, count in categories.items() if count}
+    total = sum(counts.values())
+    drawing = figure(8, 1.8 + 0.42 * len(counts), "Why are answers wrong?", f"{total} wrong answers", left=2.2)
     axes = drawing.subplots()
-    places = np.arange(len(found))
-    axes.barh(places, list(found.values()), color=BLUE, height=0.6)
-    for place, count in enumerate(found.values()):
+    places = np.arange(len(counts))
+    axes.barh(places, list(counts.values()), color=BLUE, height=0.6)
+    for place, count in enumerate(counts.values()):
         axes.text(count, place, f" {count} ({count / total:.0%})", va="center", fontsize=9)
-    axes.set_yticks(places, list(found))
-    axes.set_xlim(0, 1.2 * max(found.values()))
+    axes.set_yticks(places, list(counts))
+    axes.set_xlim(0, 1.2 * max(counts.values()))
     axes.invert_yaxis()
     axes.set_xlabel("answers")
     dress(axes, grid="x")
@@ -207,7 +207,7 @@ def _with_number(name: str, value: Share) -> tuple[str, Share]:
 def _shares(axes: Axes, shares: Sequence[tuple[str, Share]], chance: float | None, color: str = BLUE) -> None:
     """Shares with their intervals, one below the other."""
     places = np.arange(len(shares))
-    values, lows, highs, _ = np.transpose([each for _, each in shares])
+    values, lows, highs, _ = np.transpose([value for _, value in shares])
     axes.barh(places, values, color=color, height=0.6)
     distances = np.abs([values - lows, highs - values])
     axes.errorbar(values, places, xerr=distances, fmt="none", ecolor=GREY, capsize=3, linewidth=1.6)

@@ -13,7 +13,7 @@ from ragsweep.core.terminal import counted, one_line, shortened
 from ragsweep.models.language.response import CAUSE_NAMES, HELP
 from ragsweep.report.sentences import Claim
 from ragsweep.statistics import LEVEL, holm
-from ragsweep.tasks.task import Measure, Score
+from ragsweep.tasks.scores import Measure, Score
 from ragsweep_answers.answering.recorded_answers import PATTERN
 from ragsweep_answers.measuring.answer_evaluation import Evaluation
 from ragsweep_answers.measuring.measures import answer_errors as errors
@@ -53,7 +53,7 @@ def claims_of(
     """
     named = {score.metric.name: score.value for score in scores}
     named |= {measure.metric.name: measure.value for measure in measures}
-    found = {
+    claims = {
         HEADING: [
             *_accuracy(evaluation, asked or counted(len(evaluation.cases), "question")),
             *_responses(evaluation, recorded=recorded),
@@ -64,7 +64,7 @@ def claims_of(
         "Reasoning and safety": [*_reasoning(evaluation, named)],
         "Tokens of the answers": [*_tokens(named)],
     }
-    return {heading: claims for heading, claims in found.items() if claims}
+    return {heading: of_heading for heading, of_heading in claims.items() if of_heading}
 
 
 def _accuracy(evaluation: Evaluation, asked: str) -> Iterator[Claim]:
@@ -82,9 +82,9 @@ def _accuracy(evaluation: Evaluation, asked: str) -> Iterator[Claim]:
             "no_answer", {"number": evaluation.unread, "cases": len(cases), **numbers, "left_out": left_out}
         )
     if withheld := int(cases.get("withheld/share", np.zeros(1)).sum()):
-        others = int((chosen >= 0).sum())
-        right = correct[chosen >= 0].mean() if others else None
-        yield AnswerClaim("withheld", {"number": withheld, "cases": len(cases), "others": others, "right": right})
+        given = int((chosen >= 0).sum())
+        right = correct[chosen >= 0].mean() if given else None
+        yield AnswerClaim("withheld", {"number": withheld, "cases": len(cases), "others": given, "right": right})
     read = chosen[chosen >= 0]
     if len(read) >= FEWEST_OF_ONE_LETTER and len({*read.tolist()}) == 1 < len({*cases["expected"]}):
         yield AnswerClaim("same_letter", {"number": len(read), "letter": evaluation.letters[read[0]]})
@@ -137,21 +137,21 @@ def _controls(evaluation: Evaluation) -> Iterator[Claim]:
         return
     own, groups = evaluation.values("correct"), evaluation.groups
     controls = {source: evaluation.values(f"control/{source}") for source in evaluation.controls}
-    rows = {source: ~np.isnan(control) for source, control in controls.items()}
-    found = [difference(own[known], controls[source][known], groups.only(known)) for source, known in rows.items()]
-    adjusted = holm(np.array([each.p for each in found])).tolist()
-    for (source, known), result, p in zip(rows.items(), found, adjusted, strict=True):
+    compared = {source: ~np.isnan(control) for source, control in controls.items()}
+    results = [difference(own[rows], controls[source][rows], groups.only(rows)) for source, rows in compared.items()]
+    adjusted = holm(np.array([result.p for result in results])).tolist()
+    for (source, rows), result, p in zip(compared.items(), results, adjusted, strict=True):
         numbers = {
-            "some": not known.all(),
-            "cases": int(known.sum()),
-            "own": own[known].mean(),
-            "control": controls[source][known].mean(),
+            "some": not rows.all(),
+            "cases": int(rows.sum()),
+            "own": own[rows].mean(),
+            "control": controls[source][rows].mean(),
             "evidence": SOURCES[evaluation.source],
             "other": SOURCES[source],
             "chance": p > LEVEL,
             "difference": _interval(result[:3], "+"),
             "test": "exact test by groups" if groups.in_use else "McNemar's exact test",
-            "tests": len(found),
+            "tests": len(results),
             "p": p,
             "only_first": result.only_first,
             "only_second": result.only_second,
@@ -161,27 +161,27 @@ def _controls(evaluation: Evaluation) -> Iterator[Claim]:
 
 def _confidence(evaluation: Evaluation, named: Mapping[str, float]) -> Iterator[Claim]:
     """Whether the confidence fits the accuracy, is better than a constant one, and tells right from wrong answers."""
-    known, cases = evaluation.confidence, len(evaluation.cases)
-    if known is None:
+    summary, cases = evaluation.confidence, len(evaluation.cases)
+    if summary is None:
         stated = evaluation.cases["confidence"].notna().any()
         yield AnswerClaim("uncalibrated", {"why": evaluation.uncalibrated if stated else "no confidence is stated"})
     else:
-        if missing := cases - known.answers:
+        if missing := cases - summary.answers:
             scores = {"brier": named["brier"], "ece": named["ece"]}
             yield AnswerClaim(
-                "without_confidence", {"missing": missing, "cases": cases, "answers": known.answers, **scores}
+                "without_confidence", {"missing": missing, "cases": cases, "answers": summary.answers, **scores}
             )
-        found = known.estimates
-        numbers = {"confidence": known.confidence, "accuracy": known.accuracy, "few": not found[KNOWN_ECE].low}
-        gap = known.confidence - known.accuracy
-        yield AnswerClaim("calibration", {**numbers, "gap": gap, "ece": _interval(found[KNOWN_ECE])})
-        if SKILL in found:
-            numbers = {"brier": found[KNOWN_BRIER].value, "better": found[SKILL].low > 0}
-            parts = known.parts._asdict()
-            yield AnswerClaim("skill", {**numbers, "skill": _interval(found[SKILL], "+"), "parts": parts})
-        if AUROC in found:
-            means = {"of_correct": known.of_correct, "of_wrong": known.of_wrong}
-            yield AnswerClaim("discrimination", {**means, "auroc": _interval(found[AUROC]), "aurc": known.aurc})
+        estimates = summary.estimates
+        numbers = {"confidence": summary.confidence, "accuracy": summary.accuracy, "few": not estimates[KNOWN_ECE].low}
+        gap = summary.confidence - summary.accuracy
+        yield AnswerClaim("calibration", {**numbers, "gap": gap, "ece": _interval(estimates[KNOWN_ECE])})
+        if SKILL in estimates:
+            numbers = {"brier": estimates[KNOWN_BRIER].value, "better": estimates[SKILL].low > 0}
+            parts = summary.parts._asdict()
+            yield AnswerClaim("skill", {**numbers, "skill": _interval(estimates[SKILL], "+"), "parts": parts})
+        if AUROC in estimates:
+            means = {"of_correct": summary.of_correct, "of_wrong": summary.of_wrong}
+            yield AnswerClaim("discrimination", {**means, "auroc": _interval(estimates[AUROC]), "aurc": summary.aurc})
     if number := len(evaluation.confident_errors):
         yield AnswerClaim("confident", {"number": number})
 

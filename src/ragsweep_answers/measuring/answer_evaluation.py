@@ -17,7 +17,7 @@ from ragsweep.retrieval import Ranking
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import Array, Indices
 from ragsweep.tasks.ranking.units import units_of_ranking
-from ragsweep.tasks.task import Score
+from ragsweep.tasks.scores import Score
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.case_table import as_control, causes_of, retrieves
 from ragsweep_answers.measuring.contexts import Source
@@ -126,7 +126,7 @@ class Evaluation:
     @property
     def is_judged(self) -> bool:
         """Whether it is known of any case if a relevant unit was in its evidence."""
-        return bool(self.cases["found"].notna().any())
+        return bool(self.cases["has_relevant"].notna().any())
 
     @cached_property
     def by_group(self) -> dict[str, list[tuple[str, Share]]]:
@@ -189,7 +189,7 @@ def evaluate(
     """Measure the answers. A column that is measured has the name of its metric; NaN where a case has no value.
 
     Further columns:
-        found: Whether a relevant unit was in the evidence that the answer was given from, 0 or 1.
+        has_relevant: Whether a relevant unit was in the evidence that the answer was given from, 0 or 1.
         error: Why a wrong answer is wrong; empty for a correct or withheld one.
         rules: The rules for dangerous errors that the answer breaks; missing if no rules are named for the dataset.
         each of `PITFALLS`: Whether a wrong answer shows it, 0 or 1.
@@ -205,15 +205,15 @@ def evaluate(
     answers, chosen = cases["answer"].tolist(), cases["chosen"].to_numpy()
     correct, chance, confidence = (cases[name].to_numpy() for name in ("correct", "chance", "confidence"))
     supports = grounding(cases["case"], answers, cases["evidence"])
-    found = np.full(len(cases), np.nan)
+    has_relevant = np.full(len(cases), np.nan)
     if evidence:
-        found[evidence.judged.queries] = evidence.found
-    categories = (correct, chosen, found, supports.hallucinated, confidence)
+        has_relevant[evidence.judged.queries] = evidence.with_relevant
+    categories = (correct, chosen, has_relevant, supports.hallucinated, confidence)
     first, guess = counted_otherwise(cases["expected"].to_numpy(), chosen, chance)
     causes, rules = causes_of(answers), settings.rules_for(dataset)
     lost = Counter(name for answer in answers for name in answer.lost)
     columns: dict[str, Any] = {
-        "found": found,
+        "has_relevant": has_relevant,
         "error": error_categories(*categories, chance=chance, low=settings.unsure),
         "no_answer/share": chosen == NOT_ANSWERED,
         "no_answer/accuracy_as_first": first,

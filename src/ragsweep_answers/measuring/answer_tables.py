@@ -13,7 +13,7 @@ from ragsweep.core.csv_files import QUERY_GROUP
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.cases import Case
 from ragsweep.statistics.intervals import Array
-from ragsweep.tasks.task import Measure, Score
+from ragsweep.tasks.scores import Measure, Score
 from ragsweep_answers.measuring.answer_evaluation import Evaluation
 from ragsweep_answers.measuring.measures import answer_errors as errors
 from ragsweep_answers.measuring.measures.accuracy import NOT_ANSWERED, at_most
@@ -119,7 +119,7 @@ def tables(evaluation: Evaluation) -> dict[str, pd.DataFrame]:
     confident = evaluation.confident_errors
     reasonings = [answer.reasoning for answer in confident["answer"]]
     pairs = pd.DataFrame(evaluation.confusions.pairs, columns=("first", "second", "times", "kind"))
-    found = {
+    by_name = {
         "confusion_matrix.csv": confusion,
         "errors_by_specialty.csv": _errors_by_specialty(evaluation),
         "confused_conditions.csv": pairs,
@@ -128,8 +128,8 @@ def tables(evaluation: Evaluation) -> dict[str, pd.DataFrame]:
     if "rules" in evaluation.cases:
         broken = evaluation.cases.explode("rules").dropna(subset="rules")  # a row for each rule
         reasons = {name: [rule[name] for rule in map(vars, broken["rules"])] for name in ("kind", "reason")}
-        found["dangerous_errors.csv"] = _answered(broken).assign(**reasons)
-    return found | ({"accuracy_by_group.csv": pd.DataFrame(groups)} if groups else {})
+        by_name["dangerous_errors.csv"] = _answered(broken).assign(**reasons)
+    return by_name | ({"accuracy_by_group.csv": pd.DataFrame(groups)} if groups else {})
 
 
 def _answered(cases: pd.DataFrame, before: Sequence[str] = (), after: Sequence[str] = ()) -> pd.DataFrame:
@@ -268,11 +268,11 @@ def _safety(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def _rate(name: str, found: Array | None) -> dict[str, float | None]:
-    if found is None or not len(found):
+def _rate(name: str, events: Array | None) -> dict[str, float | None]:
+    if events is None or not len(events):
         return {name: None, f"{name}_at_most": None}
-    count = int(found.sum())
-    return {name: count / len(found), f"{name}_at_most": at_most(count, len(found))}
+    count = int(events.sum())
+    return {name: count / len(events), f"{name}_at_most": at_most(count, len(events))}
 
 
 def _results(cases: pd.DataFrame) -> list[dict[str, Any]]:

@@ -185,24 +185,24 @@ class AnswersTask(Task):
 
     def measure(self, items: Dataset) -> Measurement:
         """Retrieve, answer and measure."""
-        known, rows = with_answer(items)
-        sources = [self._source, *self._controls(known)]
+        answerable, rows = with_answer(items)
+        sources = [self._source, *self._controls(answerable)]
         ranking = self._rank(items, *sources)
         answered = self._answered(items, sources, ranking)
         everything, ranking = answered.pop(self._source), ranking and ranking.rows(rows)
-        cases, others = everything.iloc[rows].reset_index(drop=True), everything[~everything.index.isin(rows)]
+        cases, unanswered = everything.iloc[rows].reset_index(drop=True), everything[~everything.index.isin(rows)]
         if not (self._recorded or retrieves(cases["answer"])):
-            cases = cases.assign(**context_tokens(known, cases["question"], self.tokenizer, self.store))
-        quality = quality_of(cases, self._source, known, ranking, k=self.k, settings=self.evaluation)
+            cases = cases.assign(**context_tokens(answerable, cases["question"], self.tokenizer, self.store))
+        quality = quality_of(cases, self._source, answerable, ranking, k=self.k, settings=self.evaluation)
         evaluation = evaluate(cases, self._source, answered, quality, settings=self.evaluation, dataset=items.name)
         doubts = doubts_of_controls(cases, self._source, answered)
-        measured = self._measured(known, evaluation, [*doubts])
+        measured = self._measured(answerable, evaluation, [*doubts])
         if ranking and self._source in NEED_RANKING:
-            queries = np.arange(len(known.queries))
-            unread = unread_texts(self._ranker, search_of(known), ranking, queries, self.store)
+            queries = np.arange(len(answerable.queries))
+            unread = unread_texts(self._ranker, search_of(answerable), ranking, queries, self.store)
             measured = unread.added_to(measured)
         drawn = self.evaluation.resamples, self.seed
-        return with_false_answers(measured, cases, others, *drawn) if len(others) else measured
+        return with_false_answers(measured, cases, unanswered, *drawn) if len(unanswered) else measured
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
         """Explain the answer to a case, line by line, for a terminal of `width` columns."""
@@ -235,10 +235,10 @@ class AnswersTask(Task):
     def _retrieves(self) -> bool:
         return not self._recorded and not {*NEED_RANKING}.isdisjoint((self.evidence, *self.evaluation.controls))
 
-    def _controls(self, known: Dataset) -> list[Source]:
+    def _controls(self, answerable: Dataset) -> list[Source]:
         """The other evidence that the cases with an answer have."""
-        wanted = [] if self._recorded else dict.fromkeys(self.evaluation.controls)
-        return [each for each in wanted if each != self.evidence and not lacks_source(known, each, self._level)]
+        wanted = [] if self._recorded else [source for source in self.evaluation.controls if source != self.evidence]
+        return [source for source in dict.fromkeys(wanted) if not lacks_source(answerable, source, self._level)]
 
     def _rank(self, items: Dataset, *sources: Source) -> Ranking | None:
         """The ranking of the passages for every case; None if these sources of evidence need none."""
@@ -257,13 +257,13 @@ class AnswersTask(Task):
         They are asked in no telling order.
         """
         answered: dict[Source, pd.DataFrame] = {}
-        known, rows = with_answer(items)
+        answerable, rows = with_answer(items)
         for source in sorted(sources, key=lambda source: digest([items.digest, source])):
-            its, ranked = (items, ranking) if source == sources[0] else (known, ranking and ranking.rows(rows))
-            asked = questions(its, contexts(its, source, ranked, self.k, self._level))
+            cases, ranked = (items, ranking) if source == sources[0] else (answerable, ranking and ranking.rows(rows))
+            asked = questions(cases, contexts(cases, source, ranked, self.k, self._level))
             given = self._ask(items, asked, source)
-            own = with_own_evidence(its, asked, given)
-            answered[source] = case_table(its, own, given, source, self.confidence_threshold)
+            own = with_own_evidence(cases, asked, given)
+            answered[source] = case_table(cases, own, given, source, self.confidence_threshold)
         return {source: answered[source] for source in sources}
 
     def _ask(self, items: Dataset, asked: Sequence[Question], source: Source) -> list[Answer]:
@@ -277,26 +277,26 @@ class AnswersTask(Task):
         asked = items.left_out.of_all(len(items.cases))
         why = evaluation.uncalibrated
         if ECE in self.metrics and not why:
-            known = evaluation.values("confidence"), evaluation.values("right")
+            answers = evaluation.values("confidence"), evaluation.values("right")
             drawn: dict[str, Any] = {"bins": self.evaluation.bins, "groups": evaluation.groups}
             drawn |= {"resamples": self.evaluation.resamples, "seed": self.seed}
-            errors = confidence_scores(*known, **drawn, unread=scores.UNREAD_CONFIDENCE)
-            evaluation = replace(evaluation, confidence=confidence_summary(*known, **drawn), calibration=errors)
-        found = [scores.accuracy_score(evaluation), *evaluation.calibration]
-        answers = evaluation.cases["answer"]
-        timed = [answer.machines for answer in answers if answer.time_ms is not None]
+            errors = confidence_scores(*answers, **drawn, unread=scores.UNREAD_CONFIDENCE)
+            evaluation = replace(evaluation, confidence=confidence_summary(*answers, **drawn), calibration=errors)
+        metrics = [scores.accuracy_score(evaluation), *evaluation.calibration]
+        given = evaluation.cases["answer"]
+        timed = [answer.machines for answer in given if answer.time_ms is not None]
         counted = scores.measures(evaluation, None if self._recorded else put_together(timed))
-        claims = claims_of(evaluation, found, counted, asked=asked, recorded=self._recorded)
-        sections = {heading: [claim.sentence for claim in some] for heading, some in claims.items()}
+        claims = claims_of(evaluation, metrics, counted, asked=asked, recorded=self._recorded)
+        sections = {heading: [claim.sentence for claim in of_heading] for heading, of_heading in claims.items()}
         return Measurement(
             items=tables.items(items),
-            scores=found,
+            scores=metrics,
             details=tables.details(evaluation),
             numbers={TIME: evaluation.values("time_ms")} if timed else {},
             curves=evaluation.evidence.curves if evaluation.evidence else {},
             measures=counted,
-            facts=tables.facts(evaluation, found, counted),
-            findings=[*about_evidence(items, retrieved=retrieves(answers)), *doubts],
+            facts=tables.facts(evaluation, metrics, counted),
+            findings=[*about_evidence(items, retrieved=retrieves(given)), *doubts],
             sections=sections,
             summary=sections[HEADING],
             method=self._method,
@@ -305,7 +305,9 @@ class AnswersTask(Task):
             condition=f"of {asked}",
             control=CONTROLS.get(self._source, ""),
             charts=(charts.draw, evaluation),
-            not_measured={each.name: why for each in self.metrics if each not in [score.metric for score in found]},
+            not_measured={
+                metric.name: why for metric in self.metrics if metric not in [score.metric for score in metrics]
+            },
         )
 
     @property

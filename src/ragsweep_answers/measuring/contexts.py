@@ -14,7 +14,6 @@ from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import verb
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.collection import Document, readable
-from ragsweep.datasets.model.dataset import Qrels
 from ragsweep.datasets.model.pages import Pages
 from ragsweep.datasets.readers.fields import listed
 from ragsweep.models.encoders.token_counts import token_counts
@@ -39,19 +38,11 @@ NEED_RANKING = ("retrieved", "placebo")  # sources
 
 def with_answer(items: Dataset) -> tuple[Dataset, Indices]:
     """The dataset with those cases alone that have an answer, and their positions."""
-    others = unanswerable(items)
-    rows = np.setdiff1d(np.arange(len(items.cases)), others)
-    if not len(others):
+    without = unanswerable(items)
+    rows = np.setdiff1d(np.arange(len(items.cases)), without)
+    if not len(without):
         return items, rows
-    judged = np.isin(items.qrels.query, rows)
-    query, unit, grade = (column[judged] for column in (items.qrels.query, items.qrels.unit, items.qrels.grade))
-    known = replace(
-        items,
-        queries=tuple(items.queries[row] for row in rows),
-        cases=tuple(items.cases[row] for row in rows),
-        qrels=Qrels(np.searchsorted(rows, query), unit, grade),
-    )
-    return known, rows
+    return replace(items.with_queries(rows), digest=items.digest, left_out=items.left_out), rows  # none is left out
 
 
 def context_tokens(dataset: Dataset, asked: Iterable[Question], tokenizer: str, store: Store) -> dict[str, list[int]]:
@@ -95,13 +86,13 @@ def contexts(dataset: Dataset, source: Source, ranking: Ranking | None, k: int, 
     relevant = relevant_units(dataset, relevance_level)
     if source == "judged":
         of_unit = _passages_of_units(dataset)
-        return [sorted(passage for unit in some for passage in of_unit.get(unit, ())) for some in relevant]
+        return [sorted(passage for unit in units for passage in of_unit.get(unit, ())) for units in relevant]
     assert ranking is not None
     retrieved = [row[row != NOTHING].tolist() for row in ranking.passages[:, :k]]
     if source == "retrieved":
         return retrieved
-    units = [dataset.units_of(passages) for passages in retrieved]
-    return [retrieved[other] for other in _others(units, relevant)]
+    units_retrieved = [dataset.units_of(passages) for passages in retrieved]
+    return [retrieved[row] for row in _placebos(units_retrieved, relevant)]
 
 
 def questions(dataset: Dataset, contexts: Contexts) -> list[Question]:
@@ -121,10 +112,10 @@ def questions(dataset: Dataset, contexts: Contexts) -> list[Question]:
             case.options,
             tuple(
                 Evidence(dataset.units[unit], readable(dataset.texts[passage]))
-                for unit, passage in zip(its.tolist(), passages, strict=False)
+                for unit, passage in zip(units_of_case.tolist(), passages, strict=False)
             ),
         )
-        for case, passages, its in zip(dataset.cases, contexts, units, strict=True)
+        for case, passages, units_of_case in zip(dataset.cases, contexts, units, strict=True)
     ]
 
 
@@ -141,8 +132,8 @@ def with_known_units(dataset: Dataset, asked: Sequence[Question], answers: Seque
         where = f"{field} of case {question.question_id!r}"
         unknown = [name for name in names if composed(name) not in units]
         if unknown and dataset.passages and dataset.unit == "passage":
-            found = f"{listed(unknown[:1])} is no passage of the dataset"
-            raise DatasetError(f"{where}: {found}, which has {listed(dataset.units)}")
+            problem = f"{listed(unknown[:1])} is no passage of the dataset"
+            raise DatasetError(f"{where}: {problem}, which has {listed(dataset.units)}")
         return tuple(units.get(composed(name)) or pages().unit(name, where) for name in names)
 
     return [
@@ -180,8 +171,8 @@ def with_own_evidence(dataset: Dataset, questions: Sequence[Question], answers: 
     """
     passages = _passages_of_units(dataset) if any(answer.retrieved is not None for answer in answers) else {}
     texts = {
-        dataset.units[unit]: "\n".join(readable(dataset.texts[passage]) for passage in its)
-        for unit, its in passages.items()
+        dataset.units[unit]: "\n".join(readable(dataset.texts[passage]) for passage in of_unit)
+        for unit, of_unit in passages.items()
     }
 
     def evidence(units: Sequence[str]) -> tuple[Evidence, ...]:
@@ -201,7 +192,7 @@ def relevant_units(dataset: Dataset, relevance_level: int) -> list[frozenset[int
     relevant = qrels.grade >= relevance_level
     for case, unit in zip(qrels.query[relevant].tolist(), qrels.unit[relevant].tolist(), strict=True):
         units[case].add(unit)
-    return [frozenset(some) for some in units]
+    return [frozenset(of_case) for of_case in units]
 
 
 def _passages_of_units(dataset: Dataset) -> dict[int, list[int]]:
@@ -211,7 +202,7 @@ def _passages_of_units(dataset: Dataset) -> dict[int, list[int]]:
     return passages
 
 
-def _others(retrieved: Sequence[Set[int]], relevant: Sequence[Set[int]]) -> Iterator[int]:
+def _placebos(retrieved: Sequence[Set[int]], relevant: Sequence[Set[int]]) -> Iterator[int]:
     """For each question the next one, in the order of the dataset, whose passages are of no unit relevant to it.
 
     Starts half the dataset away, since neighbours are often about the same page. If there is no such question, it is
@@ -236,17 +227,17 @@ def about_evidence(dataset: Dataset, *, retrieved: bool) -> list[str]:
         retrieved: Whether the answering system retrieved its evidence by itself.
     """
     left_out = about_left_out(dataset, len(dataset.cases))
-    found = [" ".join(left_out)] if left_out else []
+    sentences = [" ".join(left_out)] if left_out else []
     if not dataset.passages:
-        return [*found, "The dataset has no documents: the questions are answered without evidence."]
+        return [*sentences, "The dataset has no documents: the questions are answered without evidence."]
     if not (judged := len({*dataset.qrels.query.tolist()})):
-        found.append("No case names relevant pages, so the evidence is not judged.")
+        sentences.append("No case names relevant pages, so the evidence is not judged.")
     elif left := len(dataset.cases) - judged:
         cases = f"{left} of {len(dataset.cases)} cases {verb(left, 'name')}"
-        found.append(f"{cases} no relevant pages; their evidence is not judged.")
+        sentences.append(f"{cases} no relevant pages; their evidence is not judged.")
     if retrieved:
-        found.append(
+        sentences.append(
             "The answers name the pages of their evidence, not its passages: a reasoning is compared with whole "
             "pages, and is not compared if one of them has no text in the dataset."
         )
-    return found
+    return sentences

@@ -30,45 +30,45 @@ ANSWERS = Kind(
 
 
 def with_false_answers(
-    measured: Measurement, cases: pd.DataFrame, others: pd.DataFrame, resamples: int, seed: int
+    measured: Measurement, cases: pd.DataFrame, unanswerable: pd.DataFrame, resamples: int, seed: int
 ) -> Measurement:
     """The measurement of the answers to cases that have one, with that of the others.
 
     Args:
         measured: What is measured without them.
         cases: The answers to cases that have one; see `case_table`.
-        others: The answers to those that have none, at least one.
+        unanswerable: The answers to those that have none, at least one.
         resamples: Number of bootstrap resamples.
         seed: Of the bootstrap.
     """
-    measured = false_answers(cases, others).added_to(measured, resamples, seed)
+    measured = false_answers(cases, unanswerable).added_to(measured, resamples, seed)
     return replace(
         measured,
         summary=[*measured.summary, *measured.sections[ANSWERS.heading][:1]],
-        tables={**measured.tables, "unanswerable.csv": table(others)},
-        files={**measured.files, ANSWER_FILE: [*measured.files[ANSWER_FILE], *answer_lines(others)]},
+        tables={**measured.tables, "unanswerable.csv": table(unanswerable)},
+        files={**measured.files, ANSWER_FILE: [*measured.files[ANSWER_FILE], *answer_lines(unanswerable)]},
     )
 
 
-def false_answers(cases: pd.DataFrame, others: pd.DataFrame) -> FalseFinds:
+def false_answers(cases: pd.DataFrame, unanswerable: pd.DataFrame) -> FalseFinds:
     """What cases without an answer get, and those with one; the arguments are those of `with_false_answers`."""
     confidence, right = _confidence(cases), cases["right"].to_numpy()
     return FalseFinds(
         ANSWERS,
-        unanswerable=_confidence(others),
-        false_finds=(others["chosen"].to_numpy() >= 0).astype(float),
+        unanswerable=_confidence(unanswerable),
+        false_finds=(unanswerable["chosen"].to_numpy() >= 0).astype(float),
         answerable=confidence,
         answered=(cases["chosen"].to_numpy() >= 0).astype(float),
         hits=cases["correct"].to_numpy(),
-        found=np.where(right == 1, confidence, -np.inf),
-        groups=Groups.named([*cases["group"], *others["group"]]),
+        right_scores=np.where(right == 1, confidence, -np.inf),
+        groups=Groups.named([*cases["group"], *unanswerable["group"]]),
     )
 
 
-def table(others: pd.DataFrame) -> pd.DataFrame:
+def table(unanswerable: pd.DataFrame) -> pd.DataFrame:
     """A row for each case without an answer: what it gets, and how sure of that the answerer is."""
-    columns = {"answer": others["letter"].fillna(""), "given": (others["chosen"] >= 0).astype(int)}
-    table = others.assign(**columns)[["query_id", "answer", "confidence", "given", "query"]]
+    columns = {"answer": unanswerable["letter"].fillna(""), "given": (unanswerable["chosen"] >= 0).astype(int)}
+    table = unanswerable.assign(**columns)[["query_id", "answer", "confidence", "given", "query"]]
     return table.reset_index(drop=True)
 
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from ragsweep.core.timing import Machines
 from ragsweep.models.language.response import CAUSE_NAMES
-from ragsweep.tasks.latency import latency_measures, latency_metrics
 from ragsweep.tasks.metric import Guessing, Metric, Unread
-from ragsweep.tasks.task import Measure, Score
+from ragsweep.tasks.scores import Measure, Score, latency_measures, latency_metrics
 from ragsweep_answers.measuring.answer_evaluation import Evaluation
 from ragsweep_answers.measuring.measures.confidence import MEASURES as CONFIDENCE
 from ragsweep_answers.measuring.measures.retrieved import FUNCTIONS as EVIDENCE
@@ -72,10 +71,10 @@ UNREAD_CONFIDENCE = UNREAD._replace(otherwise={})  # no confidence stands for th
 
 def accuracy_score(evaluation: Evaluation) -> Score:
     """The accuracy with its Wilson interval."""
-    found = evaluation.accuracy.accuracy
+    accuracy = evaluation.accuracy.accuracy
     guessing = Guessing(evaluation.accuracy.chance, evaluation.accuracy.p, evaluation.accuracy.p_worse)
     correct = evaluation.values("correct")
-    return Score(ACCURACY, found.value, found.low, found.high, correct, guessing=guessing, unread=UNREAD)
+    return Score(ACCURACY, *accuracy[:3], correct, guessing=guessing, unread=UNREAD)
 
 
 def measures(evaluation: Evaluation, machines: Machines | None) -> list[Measure]:
@@ -85,18 +84,18 @@ def measures(evaluation: Evaluation, machines: Machines | None) -> list[Measure]
         evaluation: What was measured. The mean of a column is over the cases that have a value.
         machines: What the answers took their time with; None if that is not noted, as of answers that exist already.
     """
-    cases, found = evaluation.cases, list[Measure]()
+    cases, numbers = evaluation.cases, list[Measure]()
     for metric in (metric for metric in MEASURES if metric.name in cases and cases[metric.name].notna().any()):
         values = evaluation.values(metric.name)
         per_item = values if metric in PER_ITEM else None
         if metric not in TOTALS or not np.isnan(values).any():
-            found.append(Measure(metric, float(np.nanmean(values)), per_item=per_item))
-            found += [Measure(TOTALS[metric], float(values.sum()))] if metric in TOTALS else []
-    found += evaluation.evidence.measures if evaluation.evidence else []
-    found += evaluation.confidence.measures if evaluation.confidence else []
-    found += [] if isnan(evaluation.safety) else [Measure(SAFETY, evaluation.safety)]
+            numbers.append(Measure(metric, float(np.nanmean(values)), per_item=per_item))
+            numbers += [Measure(TOTALS[metric], float(values.sum()))] if metric in TOTALS else []
+    numbers += evaluation.evidence.measures if evaluation.evidence else []
+    numbers += evaluation.confidence.measures if evaluation.confidence else []
+    numbers += [] if isnan(evaluation.safety) else [Measure(SAFETY, evaluation.safety)]
     times = evaluation.values("time_ms")
-    if len(known := times[~np.isnan(times)]):
-        sample = times if len(known) == len(times) else None
-        found += latency_measures(LATENCIES, known, sample=sample, machines=machines)
-    return sorted(found, key=lambda measure: MEASURES.index(measure.metric))
+    if len(stated := times[~np.isnan(times)]):
+        sample = times if len(stated) == len(times) else None
+        numbers += latency_measures(LATENCIES, stated, sample=sample, machines=machines)
+    return sorted(numbers, key=lambda measure: MEASURES.index(measure.metric))

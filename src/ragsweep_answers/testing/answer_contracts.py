@@ -113,9 +113,9 @@ class ReasoningContract(ComponentContract):
         for score in (None, lambda prompt, continuation: float(len(continuation))):
             model = TellingModel(lambda prompt: f"{len(prompt)} letters.\nAnswer: A", score=score)
             given = self.asked(made, QUESTIONS[0], model)
-            assert [each.prompt for each in given.exchanges] == [prompt for prompt, _ in model.calls]
+            assert [exchange.prompt for exchange in given.exchanges] == [prompt for prompt, _ in model.calls]
             pairs = zip(given.exchanges, model.calls, strict=True)
-            assert all(each.response == text for each, (_, text) in pairs if text)
+            assert all(exchange.response == text for exchange, (_, text) in pairs if text)
             assert given.tokens_in == sum(len(prompt.split()) for prompt, _ in model.calls)
             assert given.time_ms == 2.0 * len(model.calls)
         given = self.asked(made, QUESTIONS[0], TellingModel(lambda prompt: "Answer: A", counts_tokens=False))
@@ -133,9 +133,11 @@ class ReasoningContract(ComponentContract):
     @pytest.mark.parametrize("number", [2, 26])
     def test_any_number_of_options_can_be_chosen_from(self, made: Any, number: int) -> None:
         """The last one, too."""
-        options = tuple(Option(letter, f"{each} tablets") for each, letter in enumerate(LETTERS[:number], 1))
+        options = tuple(Option(letter, f"{count} tablets") for count, letter in enumerate(LETTERS[:number], 1))
         last = options[-1].letter
-        model = TellingModel(lambda prompt: f"Answer: {last}", score=lambda prompt, each: float(each.strip() == last))
+        model = TellingModel(
+            lambda prompt: f"Answer: {last}", score=lambda prompt, letter: float(letter.strip() == last)
+        )
         assert self.asked(made, replace(QUESTIONS[0], options=options), model).letter == last
 
     def test_the_same_question_has_the_same_answer(self, made: Any) -> None:
@@ -150,7 +152,7 @@ class ReasoningContract(ComponentContract):
 
         class Alone(Answerer):
             def answer(self, questions: Sequence[Question]) -> list[Answer]:
-                return [made.answer(each, model) for each in questions]
+                return [made.answer(question, model) for question in questions]
 
         return answer(Alone(), [question])[0]
 
@@ -184,4 +186,4 @@ class AnswererContract(ComponentContract):
 
 
 def _without_times(answers: Sequence[Answer]) -> list[Answer]:
-    return [replace(each, time_ms=None) for each in answers]
+    return [replace(answer, time_ms=None) for answer in answers]

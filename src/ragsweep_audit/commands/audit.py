@@ -34,16 +34,16 @@ def main() -> int:
     try:
         task, check = _built(arguments.overrides)
         items: Dataset = task.load()
-        audited = check.of(task.retrieval, items)
+        report = check.of(task.retrieval, items)
     except Exception as error:
         return explained(error)
     if arguments.json:
         from ragsweep_audit.dataset_audit import as_json
 
-        print(as_json(items, audited), end="")
+        print(as_json(items, report), end="")
     else:
-        print(*_lines(items, audited), sep="\n")
-    return NOT_ACCEPTED if any(each.kind in check.fail_on for each in audited.findings) else 0
+        print(*_lines(items, report), sep="\n")
+    return NOT_ACCEPTED if any(finding.kind in check.fail_on for finding in report.findings) else 0
 
 
 def _built(overrides: Sequence[str]) -> tuple[Any, DatasetAudit]:
@@ -59,19 +59,19 @@ def _built(overrides: Sequence[str]) -> tuple[Any, DatasetAudit]:
     return task, walk.build("audit", DatasetAudit)
 
 
-def _lines(items: Dataset, audited: Audit) -> Iterator[str]:
+def _lines(items: Dataset, report: Audit) -> Iterator[str]:
     from ragsweep_audit.findings.finding import NOTHING_WRONG
 
-    yield f"{items.name}: {', '.join(f'{count:,} {what}' for what, count in items.profile.items())}"
-    if any(audited.coverage.values()):
-        numbers = ", ".join(f"{count:,} {what}" for what, count in audited.coverage.items())
+    yield f"{items.name}: {', '.join(f'{count:,} {noun}' for noun, count in items.profile.items())}"
+    if any(report.coverage.values()):
+        numbers = ", ".join(f"{count:,} {noun}" for noun, count in report.coverage.items())
         yield f"relevant {items.unit}s: {numbers}"
-    if not audited.findings:
+    if not report.findings:
         yield NOTHING_WRONG
-    for finding in audited.findings:
+    for finding in report.findings:
         yield f"\n{finding.kind} ({finding.count:,} of {finding.out_of:,})"
         yield from (f"  {sentence}" for sentence in (finding.problem, finding.cost, finding.advice))
-    further = {"not checked": audited.not_checked, "could be missed": audited.undetectable, "groups": audited.groups}
+    further = {"not checked": report.not_checked, "could be missed": report.undetectable, "groups": report.groups}
     for heading, sentences in further.items():
         if sentences:
             yield f"\n{heading}"

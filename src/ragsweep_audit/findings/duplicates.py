@@ -98,7 +98,7 @@ class DuplicatePassages(Finder):
     def find(self, audited: Audited) -> Iterator[Finding]:
         """A finding that says for how many queries a copy is not judged."""
         dataset = audited.items
-        members = _shingles if len(dataset.passages) <= MOST_COMPARED else _whole
+        members = _shingles if len(dataset.passages) <= MOST_COMPARED else _all_words
         of_passages = enumerate(map(words, dataset.texts))
         sets = {row: members(tokens) for row, tokens in of_passages if len(tokens) >= FEWEST_WORDS}
         similar_sets = similar([*sets.values()], self.near)
@@ -142,7 +142,7 @@ def _name(dataset: Dataset, passage: Passage) -> str:
     return passage.chunk_id if dataset.unit == "passage" else page_name(dataset, passage)
 
 
-def _whole(tokens: Sequence[str]) -> list[str]:
+def _all_words(tokens: Sequence[str]) -> list[str]:
     return [sha256(" ".join(tokens).encode()).hexdigest()]
 
 
@@ -152,11 +152,11 @@ def _shingles(tokens: Sequence[str]) -> list[str]:
 
 def _units(dataset: Dataset, passages: Pairs) -> dict[int, set[int]]:
     """The units of each of some passages."""
-    found: dict[int, set[int]] = {}
+    units_of: dict[int, set[int]] = {}
     pairs = dataset.passages_with_units
     for passage, unit in pairs[np.isin(pairs[:, 0], passages)].tolist():
-        found.setdefault(passage, set()).add(unit)
-    return found
+        units_of.setdefault(passage, set()).add(unit)
+    return units_of
 
 
 def _overlap(dataset: Dataset, one: int, other: int) -> bool:

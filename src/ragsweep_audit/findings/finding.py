@@ -19,7 +19,7 @@ from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.tasks.ranking.coverage import relevant
 from ragsweep.tasks.search import components_within
 from ragsweep.text.tokens import Tokenizer
-from ragsweep_audit.findings.unit_ranks import ENGLISH, UnitRanks, only_some, unit_ranks
+from ragsweep_audit.findings.unit_ranks import ENGLISH, UnitRanks, sampled_part, unit_ranks
 
 NOTHING_WRONG = "The audit found nothing wrong with the dataset."
 
@@ -192,7 +192,7 @@ class ByRanks(Finder):
 
     def limits(self, audited: Audited) -> str:
         """Of many queries, some are ranked."""
-        return only_some(len(np.unique(relevant(audited.items, audited.relevance_level)[0])))
+        return sampled_part(len(np.unique(relevant(audited.items, audited.relevance_level)[0])))
 
     def depends_on(self, audited: Audited) -> Sequence[object]:
         """On passages, queries and judgments."""

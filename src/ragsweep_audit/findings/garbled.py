@@ -40,7 +40,7 @@ def _byte(letter: str) -> bytes:
 
 def _apart(text: str, vocabulary: Callable[[], Set[str]]) -> int:
     """The letters that stand apart, where they are many or spell a word of the corpus; "u s s r a" is no damage."""
-    runs = [found.split() for found in APART.findall(text)]
+    runs = [run.split() for run in APART.findall(text)]
     return sum(len(run) for run in runs if len(run) >= SURELY_APART or "".join(run).lower() in vocabulary())
 
 

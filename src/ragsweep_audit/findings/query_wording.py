@@ -54,8 +54,8 @@ class CopiedQueries(Finder):
             if self._is_copied(dataset.queries[row].text, [text for unit in units for text in texts.get(unit, ())])
         ]
         if copied:
-            which = f"{len(copied)} of {len(units_of)} queries {verb(len(copied), 'are')} copied"
-            yield self.of_queries(copied, f"{which} from the text that answers them", len(units_of))
+            problem = f"{len(copied)} of {len(units_of)} queries {verb(len(copied), 'are')} copied"
+            yield self.of_queries(copied, f"{problem} from the text that answers them", len(units_of))
 
     def _is_copied(self, query: str, texts: Sequence[str]) -> bool:
         """Whether a text has enough words of the query in a row; the words of a text stand between single spaces."""
@@ -77,5 +77,5 @@ class DependentQueries(Finder):
         """A finding that names them."""
         queries = audited.items.queries
         if dependent := [query for query in queries if flaw_of_context(query.text)]:
-            which = f"{len(dependent)} of {len(queries)} queries cannot be understood on their own"
-            yield self.of_queries(dependent, which, len(queries))
+            problem = f"{len(dependent)} of {len(queries)} queries cannot be understood on their own"
+            yield self.of_queries(dependent, problem, len(queries))

@@ -71,24 +71,24 @@ def shifted_pages(dataset: Dataset, ranks: UnitRanks, relevance_level: int, leve
     if dataset.unit != "page":
         return
     shifts = _tested(dataset, ranks, relevance_level)
-    everywhere = [each for each in shifts if not each.source]
-    alone = [each for each in shifts if each.source]
+    everywhere = [shift for shift in shifts if not shift.source]
+    alone = [shift for shift in shifts if shift.source]
     share = level / 2 if alone else level
     telling: dict[str, _Shift] = {}
-    for some in (alone, everywhere):
-        found = sorted((each for each in some if each.p <= share * _weight(each, some)), key=lambda each: -each.p)
-        telling |= {each.source: each for each in found}
+    for tested in (alone, everywhere):
+        shown = [shift for shift in tested if shift.p <= share * _weight(shift, tested)]
+        telling |= {shift.source: shift for shift in sorted(shown, key=lambda shift: -shift.p)}
     if "" in telling and (len(telling) == 1 or telling[""].hits[0] < telling[""].hits[1]):
         telling = {"": telling[""]}
     else:
         telling.pop("", None)
-    for each in telling.values():
-        yield _finding(dataset, ranks, each)
+    for shift in telling.values():
+        yield _finding(dataset, ranks, shift)
 
 
 def _weight(shift: _Shift, tested: Sequence[_Shift]) -> float:
     """The part of the level that a test gets: `FROM_0_SHARE` for pages counted from 0, else its part of the rest."""
-    alike = sum((each.offset == FROM_0) == (shift.offset == FROM_0) for each in tested)
+    alike = sum((test.offset == FROM_0) == (shift.offset == FROM_0) for test in tested)
     return (FROM_0_SHARE if shift.offset == FROM_0 else 1 - FROM_0_SHARE) / alike
 
 
@@ -101,18 +101,18 @@ def _finding(dataset: Dataset, ranks: UnitRanks, shift: _Shift) -> Finding:
     step = "the printed offset" if shift.offset is None else f"{shift.offset:+d}"
     advice = f"Compare a few of them with the documents, and add {step} to the page numbers where that is true."
     if shift.offset is None:
-        what = "look like printed page numbers instead of physical ones"
+        look = "look like printed page numbers instead of physical ones"
         advice = "Compare a few of them with the documents, and see dataset.page_numbers."
     elif shift.offset == FROM_0 and then > now:
-        what = "look counted from 0"
+        look = "look counted from 0"
     else:
-        what = f"look {abs(shift.offset)} too {'small' if shift.offset > 0 else 'large'}"
+        look = f"look {abs(shift.offset)} too {'small' if shift.offset > 0 else 'large'}"
     effect = f"{step} raises the hit rate@{HITS_AT} of BM25 from {now:.2f} to {then:.2f}"
     if then <= now:
         queries_for = f"{len(pointing)} of {len(shift.rows)} queries"
         effect = f"{step} ranks far better for {queries_for}, and the opposite for {against}"
     where = f"in {shift.source}, " if shift.source else ""
-    problem = f"{where}judged pages {what}: {effect}{named([quoted(query.text) for query in queries])}."
+    problem = f"{where}judged pages {look}: {effect}{named([quoted(query.text) for query in queries])}."
     return Finding(
         kind="shifted_pages",
         problem=problem[0].upper() + problem[1:],
@@ -153,11 +153,10 @@ class _Judged:
     def ranked(self, step: Indices) -> npt.NDArray[np.int32]:
         """The rank of the page at each offset; one after the last if the document has no such page."""
         beside = np.clip(self.unit + step, 0, len(self.source_of) - 1)
-        same = (
-            (self.unit + step == beside) & (self.source_of[beside] == self.source) & np.isin(beside, self.ranks.units)
-        )
-        found = self.ranks.of(self.query, np.where(same, beside, self.unit))
-        return np.where(same, found, self.ranks.ranks.max(initial=0) + 1)
+        exists = (self.unit + step == beside) & (self.source_of[beside] == self.source)
+        exists &= np.isin(beside, self.ranks.units)
+        ranks = self.ranks.of(self.query, np.where(exists, beside, self.unit))
+        return np.where(exists, ranks, self.ranks.ranks.max(initial=0) + 1)
 
 
 def _tested(dataset: Dataset, ranks: UnitRanks, relevance_level: int) -> list[_Shift]:
@@ -174,26 +173,27 @@ def _tested(dataset: Dataset, ranks: UnitRanks, relevance_level: int) -> list[_S
     steps: dict[int | None, Indices] = {offset: np.full(len(names), offset) for offset in OFFSETS}
     steps[None] = -printed if labelled else printed
     counts = Counter(judged.source.tolist())
-    alone = [each for each, number in counts.items() if number >= FEWEST_JUDGMENTS and len(counts) > 1]
+    alone = [source for source, number in counts.items() if number >= FEWEST_JUDGMENTS and len(counts) > 1]
     shifts = []
-    for name, some in [("", judged), *((names[each], judged.where(judged.source == each)) for each in alone)]:
+    by_document = [(names[source], judged.where(judged.source == source)) for source in alone]
+    for name, of_source in [("", judged), *by_document]:
         for offset, step in steps.items():
-            if step[some.source].any():
-                shifts.append(_shift(name, offset, some, step[some.source]))
+            if step[of_source.source].any():
+                shifts.append(_shift(name, offset, of_source, step[of_source.source]))
     return shifts
 
 
 def _shift(source: str, offset: int | None, judged: _Judged, step: Indices) -> _Shift:
     """Test one shift."""
     rows, place = np.unique(judged.row, return_inverse=True)
-    found = {sign: judged.ranked(sign * step) for sign in (-1, 0, 1)}
+    ranks_of = {sign: judged.ranked(sign * step) for sign in (-1, 0, 1)}
     logs = {
         sign: np.bincount(place, np.log1p(ranks), len(rows)) / np.bincount(place, minlength=len(rows))
-        for sign, ranks in found.items()
+        for sign, ranks in ranks_of.items()
     }
     gains, opposite = (np.maximum(0, logs[0] - logs[sign]) for sign in (1, -1))
     worst = int(judged.ranks.ranks.max(initial=0)) + 1
-    now, then = (float((best_per_query(found[sign], place, len(rows), worst) < HITS_AT).mean()) for sign in (0, 1))
+    now, then = (float((best_per_query(ranks_of[sign], place, len(rows), worst) < HITS_AT).mean()) for sign in (0, 1))
     return _Shift(source, offset, sign_flip_p(gains - opposite), gains, opposite, (now, then), rows)
 
 
@@ -205,8 +205,8 @@ def sign_flip_p(differences: Gains) -> float:
     differences = differences[differences != 0]
     if 0 < len(differences) <= MOST_EXACT:
         sums = np.zeros(1)
-        for each in np.abs(differences):
-            sums = np.concatenate([sums + each, sums - each])
+        for difference in np.abs(differences):
+            sums = np.concatenate([sums + difference, sums - difference])
         return float((sums >= differences.sum() - RATE_ROUNDING).mean())
     spread = sqrt(float((differences**2).sum()))
     return 0.5 * erfc(float(differences.sum()) / spread / sqrt(2)) if spread else 1.0

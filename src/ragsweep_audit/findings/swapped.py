@@ -52,19 +52,18 @@ def swapped_judgments(dataset: Dataset, ranks: UnitRanks, relevance_level: int, 
     if p > level or not len(first):
         return
     strongest = np.argsort(-(pulls * pulls.T)[first, second], kind="stable")
-    found = [
-        [dataset.queries[ranks.queries[lost[each]]] for each in (first[at], second[at])] for at in strongest.tolist()
-    ]
-    examples = [f"{quoted(one.text)} and {quoted(other.text)}" for one, other in found]
+    asked = [dataset.queries[row] for row in ranks.queries[lost]]
+    pairs = [(asked[first[at]], asked[second[at]]) for at in strongest.tolist()]
+    examples = [f"{quoted(one.text)} and {quoted(other.text)}" for one, other in pairs]
     problem = (
-        f"Judgments look swapped: in {len(found)} pairs of queries, each one finds the relevant {dataset.unit} "
+        f"Judgments look swapped: in {len(pairs)} pairs of queries, each one finds the relevant {dataset.unit} "
         f"of the other near the top, and not its own{named(examples, '; ')}."
     )
     cost = "Every metric counts the right answers of these queries as wrong."
     advice = "Compare the judgments of both queries with the documents. More may be swapped than are named."
-    ids = tuple(f"{one.query_id} and {other.query_id}" for one, other in found)
-    details = {"pairs": len(found), "p": p}
-    yield Finding("swapped_judgments", problem, cost, advice, 2 * len(found), len(ranks.queries), ids, details)
+    ids = tuple(f"{one.query_id} and {other.query_id}" for one, other in pairs)
+    details = {"pairs": len(pairs), "p": p}
+    yield Finding("swapped_judgments", problem, cost, advice, 2 * len(pairs), len(ranks.queries), ids, details)
 
 
 def mutual_p(pulls: Pulls) -> float:
@@ -81,8 +80,8 @@ def mutual_p(pulls: Pulls) -> float:
     values = pulls[rows, columns]
 
     def mutual(place: npt.NDArray[np.int64]) -> float:
-        others = place[columns] != rows
-        return float((values * pulls[place[columns], place[rows]])[others].sum())
+        is_other = place[columns] != rows
+        return float((values * pulls[place[columns], place[rows]])[is_other].sum())
 
     count = len(pulls)
     if count < 3:  # there is no other way to pair them

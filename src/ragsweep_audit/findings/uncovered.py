@@ -33,8 +33,8 @@ class AbsentUnits(Finder):
             cost = f"Recall can reach at most {_below_1(shares.mean())}"
             if unanswerable:
                 cost += f", as nothing relevant can be found for {counted(unanswerable, 'query')} of {len(shares)}"
-            units, they = counted(len(absent), f"relevant {dataset.unit}"), "it is" if len(absent) == 1 else "they are"
-            problem = f"{units} {verb(len(absent), 'have')} no passage{named(absent)}, so {they} never found."
+            units, are = counted(len(absent), f"relevant {dataset.unit}"), "it is" if len(absent) == 1 else "they are"
+            problem = f"{units} {verb(len(absent), 'have')} no passage{named(absent)}, so {are} never found."
             details = {"highest_recall": float(shares.mean()), "unanswerable_queries": unanswerable}
             yield self.finding(problem, absent, judged, cost=f"{cost}.", **details)
 

@@ -34,11 +34,11 @@ def undetectable(dataset: Dataset, ranks: UnitRanks, relevance_level: int, level
     trials = TRIALS if queries <= MANY_QUERIES else TRIALS_OF_MANY
     asked = counted(queries, "query")
     swapped = [_with_swaps(dataset, ranks, trial) for trial in range(trials)]
-    found = sum(any(True for _ in swapped_judgments(each, ranks, relevance_level, level)) for each in swapped)
-    if found < ENOUGH_POWER * trials:
+    times_found = sum(any(True for _ in swapped_judgments(trial, ranks, relevance_level, level)) for trial in swapped)
+    if times_found < ENOUGH_POWER * trials:
         yield (
             f"With {asked}, few swapped judgments can be seen: swaps put into {100 * SWAPPED:.0f} % of them "
-            f"were found in {found} of {trials} trials{_enough(queries, 100)}."
+            f"were found in {times_found} of {trials} trials{_enough(queries, 100)}."
         )
     if dataset.unit != "page":
         return

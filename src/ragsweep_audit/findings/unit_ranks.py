@@ -73,7 +73,7 @@ def evenly_spread(queries: Indices) -> Indices:
     return queries[sample(len(queries), MOST_AUDITED_QUERIES)]
 
 
-def only_some(queries: int) -> str:
+def sampled_part(queries: int) -> str:
     """In how many of so many queries a problem is looked for; empty if in all of them."""
     return f"in {MOST_AUDITED_QUERIES:,} of {queries:,} queries" if queries > MOST_AUDITED_QUERIES else ""
 
@@ -123,7 +123,7 @@ def printed_offsets(dataset: Dataset) -> Mapping[str, int]:
     offsets: dict[str, Counter[int]] = {}
     for (source, page), of_page in lines.items():
         printed = {
-            int(found[1]) for line in (*of_page[:1], *of_page[-1:]) if (found := PRINTED.fullmatch(line.strip()))
+            int(match[1]) for line in (*of_page[:1], *of_page[-1:]) if (match := PRINTED.fullmatch(line.strip()))
         }
         offsets.setdefault(source, Counter()).update({page + 1 - number for number in printed})
     likely = {source: counted.most_common(1)[0] for source, counted in offsets.items() if counted}

@@ -16,7 +16,7 @@ from ragsweep.store.identity import identity
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.ranking.units import units_of_ranking
 from ragsweep_audit.findings.finding import Audited, Finder, Finding
-from ragsweep_audit.findings.unit_ranks import evenly_spread, only_some
+from ragsweep_audit.findings.unit_ranks import evenly_spread, sampled_part
 
 LETTERS = (3, 5)  # letters of a sequence: fewer are in every passage, more are whole words
 SEARCHED_AT_ONCE = 64  # that are searched for at once
@@ -45,13 +45,13 @@ class LetterRetriever(Ranker):
         vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=LETTERS, sublinear_tf=True, dtype=np.float32)
         passages = vectorizer.fit_transform(search.passages)
         queries = vectorizer.transform(search.queries)
-        found: list[Ranking] = []
+        rankings: list[Ranking] = []
         for start in range(0, len(search.queries), SEARCHED_AT_ONCE):
             scores = (queries[start : start + SEARCHED_AT_ONCE] @ passages.T).toarray()
             places = np.where(scores > 0, np.arange(len(search.passages)), NOTHING)
-            found.append(ranked(places, scores, depth))
+            rankings.append(ranked(places, scores, depth))
         return Ranking(
-            np.concatenate([part.passages for part in found]), np.concatenate([part.scores for part in found])
+            np.concatenate([part.passages for part in rankings]), np.concatenate([part.scores for part in rankings])
         )
 
 
@@ -126,15 +126,15 @@ def agreed(dataset: Dataset, units: Mapping[str, Indices], relevance_level: int 
             [queries, depth]; -1 after the last one. A unit may be repeated.
         relevance_level: The lowest grade that counts as relevant.
     """
-    first, *others = map(_first_units, units.values())
+    first, *further = map(_first_units, units.values())
     ranks = [np.broadcast_to(np.arange(1, first.shape[1] + 1), first.shape)]
-    found = (first >= 0) & np.isin(np.arange(len(first)), dataset.qrels.query)[:, None]
-    for other in others:
-        same = (first[:, :, None] == other[:, None, :]) & (first >= 0)[:, :, None]
-        found &= same.any(axis=2)
-        ranks.append(same.argmax(axis=2) + 1)
-    query, place = np.nonzero(found)
-    unit, of_unit = first[query, place], np.stack([each[query, place] for each in ranks], axis=1)
+    is_agreed = (first >= 0) & np.isin(np.arange(len(first)), dataset.qrels.query)[:, None]
+    for other in further:
+        is_equal = (first[:, :, None] == other[:, None, :]) & (first >= 0)[:, :, None]
+        is_agreed &= is_equal.any(axis=2)
+        ranks.append(is_equal.argmax(axis=2) + 1)
+    query, place = np.nonzero(is_agreed)
+    unit, of_unit = first[query, place], np.stack([of_ranking[query, place] for of_ranking in ranks], axis=1)
     order = np.lexsort((of_unit.sum(axis=1), of_unit.max(axis=1, initial=0), query))
     query, unit, of_unit = query[order], unit[order], of_unit[order]
     qrels, width = dataset.qrels, len(dataset.units)
@@ -156,10 +156,10 @@ def find_unjudged(dataset: Dataset, units: Mapping[str, Indices], relevance_leve
         units: As in `agreed`.
         relevance_level: The lowest grade that counts as relevant.
     """
-    found = agreed(dataset, units, relevance_level)
-    first = found.worst == 1
-    missing, all_first = int((first & ~found.judged).sum()), int(first.sum())
-    dependable = 2 * int((first & found.relevant).sum()) >= all_first
+    top = agreed(dataset, units, relevance_level)
+    first = top.worst == 1
+    missing, all_first = int((first & ~top.judged).sum()), int(first.sum())
+    dependable = 2 * int((first & top.relevant).sum()) >= all_first
     if missing <= USUAL * all_first or not dependable:
         return None
     from scipy.special import bdtrc  # where it is needed: a warm run does not load it
@@ -169,11 +169,11 @@ def find_unjudged(dataset: Dataset, units: Mapping[str, Indices], relevance_leve
     names = list(units)
     pairs = [
         {
-            "query_id": dataset.queries[found.query[row]].query_id,
-            "unit": dataset.units[found.unit[row]],
-            "ranks": dict(zip(names, found.ranks[row].tolist(), strict=True)),
+            "query_id": dataset.queries[top.query[row]].query_id,
+            "unit": dataset.units[top.unit[row]],
+            "ranks": dict(zip(names, top.ranks[row].tolist(), strict=True)),
         }
-        for row in found.unjudged().tolist()
+        for row in top.unjudged().tolist()
     ]
     return Finding(
         "unjudged",
@@ -182,7 +182,7 @@ def find_unjudged(dataset: Dataset, units: Mapping[str, Indices], relevance_leve
         "A relevant one counts as not relevant then, so a configuration that finds it measures too low.",
         "Judge them: ragsweep judge --strategy pooling asks for what configurations rank and nobody judged.",
         len(pairs),
-        int((found.worst <= TOP_RANKS).sum()),
+        int((top.worst <= TOP_RANKS).sum()),
         tuple(f"{pair['unit']} for query {pair['query_id']}" for pair in pairs[:EXAMPLES_NAMED]),
         {"depth": TOP_RANKS, "first": all_first, "first_unjudged": missing, "pairs": pairs},
     )
@@ -213,7 +213,7 @@ class Unjudged(Finder):
 
     def limits(self, audited: Audited) -> str:
         """Of many queries, some are ranked."""
-        return only_some(len(np.unique(audited.items.qrels.query)))
+        return sampled_part(len(np.unique(audited.items.qrels.query)))
 
     def depends_on(self, audited: Audited) -> Sequence[object]:
         """On the encoder, too."""
@@ -222,16 +222,16 @@ class Unjudged(Finder):
     def find(self, audited: Audited) -> Iterator[Finding]:
         """A finding as of `find_unjudged`."""
         assert audited.encoder is not None  # or it is not looked for
-        items = _some_queries(audited.items)
+        items = _sampled(audited.items)
         rankings = unlike_rankings(items, audited.encoder, audited.store)
         units = {name: units_of_ranking(passages, items) for name, passages in rankings.items()}
         if finding := find_unjudged(items, units, audited.relevance_level):
             yield finding
 
 
-def _some_queries(items: Dataset) -> Dataset:
+def _sampled(items: Dataset) -> Dataset:
     """The dataset, or of many queries some judged ones, with their judgments."""
-    if not only_some(len(items.queries)):
+    if not sampled_part(len(items.queries)):
         return items
     queries = evenly_spread(np.unique(items.qrels.query))
     qrels, kept = items.qrels, np.isin(items.qrels.query, queries)

@@ -28,7 +28,7 @@ from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep_audit.judging.pool import Ranked
 
 
-def of_overrides(overrides: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
+def rankings_of_overrides(overrides: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
     """The cutoff, and what each configuration that the overrides list ranks.
 
     Raises:
@@ -50,17 +50,17 @@ def of_overrides(overrides: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
     names = [name_and_settings(job, swept)[0] for job in of_jobs]
     labels = [f"{name} (job {place})" if names.count(name) > 1 else name for place, name in enumerate(names, start=1)]
     first = composed(jobs[0])
-    return int(first.k), _ranked(chain([first], map(composed, jobs[1:])), labels)
+    return int(first.k), _rankings(chain([first], map(composed, jobs[1:])), labels)
 
 
-def _ranked(configurations: Iterable[DictConfig], labels: Sequence[str]) -> Iterator[Ranked]:
+def _rankings(configurations: Iterable[DictConfig], labels: Sequence[str]) -> Iterator[Ranked]:
     for configuration, label in zip(configurations, labels, strict=True):
         task = _expect_ranking(Walk(configuration).build("task"), label)
         items = dataset_of(task.dataset, task.chunker, task.ingest, task.store, may_lack_judgments=True)
         yield Ranked(label, items, task.rank(items).passages[:, : task.k])
 
 
-def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
+def rankings_of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
     """The cutoff, and what each configuration of a recorded sweep ranks at its largest one.
 
     Args:
@@ -84,8 +84,8 @@ def of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) ->
                 experiment = Experiment.of(trusted(run.config, today, settings, modules))
                 task, items = _expect_ranking(experiment.task, outcome.name), cast("Dataset", experiment.items)
                 if items.digest != outcome.facts.dataset.digest:
-                    what = f"{outcome.name}: {outcome.facts.dataset.name} is not the dataset that was measured"
-                    raise ConfigError(f"{what}; name its files, such as dataset.queries=FILE")
+                    problem = f"{outcome.name}: {outcome.facts.dataset.name} is not the dataset that was measured"
+                    raise ConfigError(f"{problem}; name its files, such as dataset.queries=FILE")
                 yield Ranked(sweep.label(outcome), items, task.rank(items).passages[:, :cutoff], run.run_id)
 
     return cutoff, ranked()

@@ -18,7 +18,7 @@ from ragsweep.datasets.readers.qrels_files import HEADER, read_qrels
 from ragsweep.replay.trusted_record import composed_today
 from ragsweep.report.record import VERSION, write_record
 from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
-from ragsweep_audit.judging.configurations import of_overrides, of_sweep
+from ragsweep_audit.judging.configurations import rankings_of_overrides, rankings_of_sweep
 from ragsweep_audit.judging.guessed_judgments import about_model, model_of, with_guesses
 from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.journal_head import JournalHead
@@ -41,21 +41,19 @@ def judge_until_decided(request: JudgeRequest) -> bool:
     if request.sweep_id:
         of_guess = about_model(request.overrides) if request.guess else []
         settings = [override for override in request.overrides if override not in of_guess]
-        k, configurations = of_sweep(request.sweep_id, settings, request.allow)
+        k, configurations = rankings_of_sweep(request.sweep_id, settings, request.allow)
     else:
-        k, configurations = of_overrides(request.overrides)
+        k, configurations = rankings_of_overrides(request.overrides)
     ranked = [*configurations]
-    judge = _judge(request, ranked[0].items)
-    hidden = map(_hidden, ranked) if request.source is not None else ranked
-    pool = _guessed(Pool.of(hidden, request.metric, k, request.grades), request)
+    judge = _judge_of(request, ranked[0].items)
+    hidden = map(_without_judgments, ranked) if request.source is not None else ranked
+    pool = _with_guesses(Pool.of(hidden, request.metric, k, request.grades), request)
     about = (request.margin, request.level, request.seed, request.grades, request.judge)
     with closing(Journal(request.journal, pool, *about, only_read=request.verify)) as journal:
-        return _judged_until_decided(request, journal, judge, ranked, k)
+        return _ask_and_keep(request, journal, judge, ranked, k)
 
 
-def _judged_until_decided(
-    request: JudgeRequest, journal: Journal, judge: Judge, ranked: Sequence[Ranked], k: int
-) -> bool:
+def _ask_and_keep(request: JudgeRequest, journal: Journal, judge: Judge, ranked: Sequence[Ranked], k: int) -> bool:
     """Ask with this journal, which is open."""
     pool, unit = journal.pool, ranked[0].items.unit
     run_ids = [configuration.run_id for configuration in ranked if configuration.run_id]
@@ -70,13 +68,13 @@ def _judged_until_decided(
     except KeyboardInterrupt:
         journal = replace(journal, only_read=True)  # read anew, as a line may be half taken in
         print(f"\n{counted(len(journal.grades), 'judgment')} kept in {request.journal}: the same command goes on.")
-        print(*decision(journal), _kept(journal, request, run_ids), sep="\n", flush=True)
+        print(*decision(journal), _keep(journal, request, run_ids), sep="\n", flush=True)
         raise
     sentences = [*decision(journal), f"Judgments: {request.journal}"]
     print(*sentences, sep="\n", flush=True)
     judge.end(sentences)
     if not request.verify:
-        print(_kept(journal, request, run_ids))
+        print(_keep(journal, request, run_ids))
     if request.out is not None:
         _write(_judgments(journal), request.out)
         written = f"Written: {request.out}; use it by dataset.qrels={request.out}"
@@ -84,7 +82,7 @@ def _judged_until_decided(
     return is_decided(journal)
 
 
-def _kept(journal: Journal, request: JudgeRequest, run_ids: Sequence[str]) -> str:
+def _keep(journal: Journal, request: JudgeRequest, run_ids: Sequence[str]) -> str:
     """Write the decision, record it unless a file stood for the judge, and say where it is.
 
     A store that refuses loses nothing.
@@ -128,7 +126,7 @@ def _record(journal: Journal, request: JudgeRequest, run_ids: Sequence[str]) -> 
     return tracking.add_decision(composed_today(request.overrides)[0].tracking, request.sweep_id, later)
 
 
-def _guessed(pool: Pool, request: JudgeRequest) -> Pool:
+def _with_guesses(pool: Pool, request: JudgeRequest) -> Pool:
     """The pool with the guesses of its journal, or with new ones where a journal is begun with some."""
     head = JournalHead.read(request.journal)
     if head is not None:
@@ -142,7 +140,7 @@ def _guessed(pool: Pool, request: JudgeRequest) -> Pool:
     return with_guesses(pool, model, request.grades, request.guess_tokens) if head is None else pool
 
 
-def _judge(request: JudgeRequest, items: Dataset) -> Judge:
+def _judge_of(request: JudgeRequest, items: Dataset) -> Judge:
     """Who judges."""
     if request.source is not None:
         return FileJudge(_grades(request.source, items), request.grades)
@@ -188,7 +186,7 @@ def _ask(journal: Journal, judge: Judge, budget: int | None) -> None:
             print(state, flush=True)
 
 
-def _hidden(ranked: Ranked) -> Ranked:
+def _without_judgments(ranked: Ranked) -> Ranked:
     """The ranking of a configuration without the judgments of its dataset."""
     nothing = np.empty(0, dtype=np.int64)
     return ranked._replace(items=replace(ranked.items, qrels=Qrels(nothing, nothing, nothing)))
@@ -207,8 +205,8 @@ def _grades(source: str, items: Dataset) -> dict[tuple[str, str], int]:
     if not Path(source).is_file():
         raise ConfigError(f"--from: {source} is not a file; expected judgments in TREC format, or {OF_DATASET}")
     grades = {(judgment.query_id, judgment.unit): judgment.grade for _, judgment in read_qrels(Path(source), "--from")}
-    known = {query.query_id for query in items.queries}, set(items.units)
-    if not any(query in known[0] and unit in known[1] for query, unit in grades):
+    queries, units = {query.query_id for query in items.queries}, set(items.units)
+    if not any(query in queries and unit in units for query, unit in grades):
         raise ConfigError(f"--from: {source} judges none of the queries and {items.unit}s of {items.name}")
     return grades
 
@@ -220,9 +218,8 @@ def _write(judgments: Sequence[Judgment], out: Path) -> None:
         ConfigError: The file exists, or cannot be written.
         DatasetError: A name cannot stand in such a file.
     """
-    if odd := [
-        name for judgment in judgments for name in judgment[:2] if name != name.strip() or not name.isprintable()
-    ]:
+    names = [name for judgment in judgments for name in judgment[:2]]
+    if odd := [name for name in names if name != name.strip() or not name.isprintable()]:
         raise DatasetError(f"--out: {odd[0]!r} has white space that a line of judgments cannot have")
     lines = ["\t".join(map(str, line)) for line in [HEADER, *judgments]]
     try:

@@ -71,26 +71,26 @@ def with_guesses(pool: Pool, model: LanguageModel, highest: int, tokens: int) ->
             text = as_data("".join(shown.cut(most)[1:]))
             prompt = PROMPT.format(query=as_data(pair.query), text=text, grades=grades)
             try:
-                said = asked.complete([Message("user", prompt)])
+                response = asked.complete([Message("user", prompt)])
             except TooLongError:
                 most //= 2
                 if not most:
                     return None, "the query is too long"
                 continue
-            why = CAUSE_NAMES[said.cause] if said.cause else repr(shortened(one_line(said.text)))
-            return grade_in(said.text, highest), why
+            why = CAUSE_NAMES[response.cause] if response.cause else repr(shortened(one_line(response.text)))
+            return grade_in(response.text, highest), why
 
     places = np.flatnonzero(np.isnan(pool.judged) & (np.ptp(pool.weights, axis=0) > 0))
     most = most_tokens(model, None, tokens, "judge")
     asking = Asking("judge", most, start_will_do=True, limit="--guess-tokens")
     replies = model.ask_each([pool.pairs[place] for place in places.tolist()], guess, asking)
-    found = [grade for grade, _ in replies]
-    if unread := [said for grade, said in replies if grade is None]:
-        replies_without = f"{len(unread):,} of {counted(len(found), 'reply')}"
+    guesses = [grade for grade, _ in replies]
+    if unread := [reply for grade, reply in replies if grade is None]:
+        replies_without = f"{len(unread):,} of {counted(len(guesses), 'reply')}"
         why = f"--guess: no grade from 0 to {highest} in {replies_without}, such as {unread[0]}"
-        if len(unread) == len(found):
+        if len(unread) == len(guesses):
             raise ConfigError(why)
         print(why, file=sys.stderr)
     guessed = np.full(len(pool.pairs), np.nan)
-    guessed[places] = [np.nan if grade is None else grade / highest for grade in found]
+    guessed[places] = [np.nan if grade is None else grade / highest for grade in guesses]
     return replace(pool, guessed=guessed)

@@ -209,8 +209,8 @@ class Journal:
         if event == "draw":
             if drawn is None:
                 drawn = self._drawn() if self._open_draw is None else None
-            same = drawn and all(line[name] == drawn[name] for name in ("number", "query_id", "unit"))
-            if not drawn or not same or not math.isclose(drawn["chance"], line["chance"], rel_tol=NEAR):
+            is_drawn = drawn and all(line[name] == drawn[name] for name in ("number", "query_id", "unit"))
+            if not drawn or not is_drawn or not math.isclose(drawn["chance"], line["chance"], rel_tol=NEAR):
                 raise ValueError("this pair, with this chance, is not what is drawn here")
         elif event == "answer":
             self._judged(number, line["grade"], again=bool(line["again"]))

@@ -18,7 +18,7 @@ from ragsweep_audit.judging.pool import Pair, Pool, Shown
 SCHEMA: Literal[1] = 1
 BEGINS = b'{"schema": '  # a journal
 LARGEST_HEAD_MB = 200
-OTHERS = {"pool": "other configurations, data or judgments", "guesser": "guesses of another language model"}
+REPLACED = {"pool": "other configurations, data or judgments", "guesser": "guesses of another language model"}
 
 RecordedPair = tuple[str, str, float | None, list[int]]
 
@@ -91,8 +91,8 @@ class JournalHead:
         """Raise `ConfigError` for the first setting, or pool, that the journal was not begun with."""
         for name, value in settings.items():
             if vars(self)[name] != value:
-                what = OTHERS.get(name, f"{name} {vars(self)[name]}")
-                raise ConfigError(f"{path}: was begun with {what}; name another file, or repeat the command as it was")
+                begun = f"was begun with {REPLACED.get(name, f'{name} {vars(self)[name]}')}"
+                raise ConfigError(f"{path}: {begun}; name another file, or repeat the command as it was")
 
 
 def recorded(pool: Pool) -> dict[str, object]:

@@ -82,22 +82,22 @@ class TerminalJudge(Judge):
     def answer(self, asked: Asked, state: str) -> Answer:
         """Show a passage and wait for a key; the end of the input, or Ctrl-D, stops."""
         columns, lines = shutil.get_terminal_size()
-        width, whole = min(columns, WIDEST), asked.pair.read()
-        fits = max(width * (lines - OTHER_LINES), len(whole.match[:LONGEST_SHOWN]))
+        width, unit = min(columns, WIDEST), asked.pair.read()
+        fits = max(width * (lines - OTHER_LINES), len(unit.match[:LONGEST_SHOWN]))
         print(f"{state}\n")
-        self._show(asked, whole, fits, width)
+        self._show(asked, unit, fits, width)
         while key := _key():
-            if key == ALL and whole.size > fits:
-                fits = whole.size
-                self._show(asked, whole, fits, width)
+            if key == ALL and unit.size > fits:
+                fits = unit.size
+                self._show(asked, unit, fits, width)
             elif key in answers(self.highest):
                 return answers(self.highest)[key]
         return QUIT
 
-    def _show(self, asked: Asked, whole: Shown, most: int, width: int) -> None:
+    def _show(self, asked: Asked, unit: Shown, most: int, width: int) -> None:
         """Print so many characters of what is asked, and the keys."""
         again = " (asked a second time)" if asked.again else ""
-        shown = whole.cut(most)
+        shown = unit.cut(most)
         bar = "| " if shown.before or shown.after else ""  # marks the passage that is ranked highest
         print(_wrapped(f"Question: {printable(asked.pair.query)}\n\n{shown.where}{again}", width), end="\n\n")
         for text, mark in ((shown.before, ""), (shown.match, bar), (shown.after, "")):
@@ -105,7 +105,7 @@ class TerminalJudge(Judge):
                 print(_wrapped(text.strip("\n"), width, mark))
         grades = " ".join(f"[{grade}]" for grade in range(self.highest, -1, -1))
         meaning = "not relevant" if self.highest == 1 else f"{self.highest} best, 0 not relevant"
-        rest = f"[{ALL}] show all  " if whole.size > most else ""
+        rest = f"[{ALL}] show all  " if unit.size > most else ""
         print(f"\nRelevant? {grades} ({meaning})  {rest}[?] cannot tell  [u] undo  [q] stop", flush=True)
 
 

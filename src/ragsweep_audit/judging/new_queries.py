@@ -1,4 +1,4 @@
-"""What a race says about new queries like those that were judged.
+"""What a race says about new queries like those that were shown.
 
 The difference between two configurations on new queries differs from what the judgments show in two ways. The queries
 are a sample: that error is the same at every look, and Student's t bounds it, with the spread of the estimates per
@@ -22,7 +22,7 @@ OF_QUERIES = 0.8  # of the level, for the sample of queries; the rest is for the
 TUNED_FOR = 25.0  # times the square of the first draw's weight: the variance at which the sequence is narrowest
 
 
-class Judged(NamedTuple):
+class Evidence(NamedTuple):
     """What the judgments show.
 
     Attributes:
@@ -48,21 +48,21 @@ class Judged(NamedTuple):
     level: float
 
 
-def largest_lead(judged: Judged, configuration: int) -> Array:
+def largest_lead(shown: Evidence, configuration: int) -> Array:
     """By how much a configuration may be better than each, on new queries, shape [configurations].
 
     With a probability of at most the level, any of them is exceeded at any look.
     """
-    ahead = judged.weights[configuration] - judged.weights
-    rivals, queries = len(ahead) - 1, judged.of_all
-    relevant = np.flatnonzero(judged.grades)
-    gains = ahead[:, relevant] * (judged.grades * judged.counted)[relevant]
-    values = np.array([np.bincount(judged.queries[relevant], each, queries) for each in gains])
-    of_queries = student.isf(OF_QUERIES * judged.level / rivals, queries - 1) * np.sqrt(queries) * values.std(1, ddof=1)
-    variance = np.diag(judged.covariance) + judged.covariance[configuration, configuration]
-    variance = np.maximum(variance - 2 * judged.covariance[configuration], 0)
-    of_draws = _boundary(variance, TUNED_FOR * judged.first_variance, (1 - OF_QUERIES) * judged.level / rivals)
-    of_unknown = np.maximum(ahead[:, judged.unknown], 0) @ judged.counted[judged.unknown]
+    ahead = shown.weights[configuration] - shown.weights
+    rivals, queries = len(ahead) - 1, shown.of_all
+    relevant = np.flatnonzero(shown.grades)
+    gains = ahead[:, relevant] * (shown.grades * shown.counted)[relevant]
+    values = np.array([np.bincount(shown.queries[relevant], gain, queries) for gain in gains])
+    of_queries = student.isf(OF_QUERIES * shown.level / rivals, queries - 1) * np.sqrt(queries) * values.std(1, ddof=1)
+    variance = np.diag(shown.covariance) + shown.covariance[configuration, configuration]
+    variance = np.maximum(variance - 2 * shown.covariance[configuration], 0)
+    of_draws = _boundary(variance, TUNED_FOR * shown.first_variance, (1 - OF_QUERIES) * shown.level / rivals)
+    of_unknown = np.maximum(ahead[:, shown.unknown], 0) @ shown.counted[shown.unknown]
     lead: Array = values.sum(axis=1) + of_queries + of_draws + of_unknown
     lead[configuration] = 0.0
     return lead

@@ -101,7 +101,7 @@ class PageJudge(Judge):
         self._changed = Condition()
         self._shown: dict[str, Any] | None = None  # what the page shows; None while an answer is taken in
         self._given: SimpleQueue[Answer] = SimpleQueue()
-        self._said_goodbye = False
+        self._has_sent_decision = False
         self._template = Environment(autoescape=True).from_string(PAGE.read_text(encoding="utf-8"))
         try:
             self._server = _Server((HOST, self.port), _Handler)
@@ -128,7 +128,7 @@ class PageJudge(Judge):
         """Show what is decided, and stop serving."""
         self._show(sentences=sentences)
         with self._changed:
-            self._changed.wait_for(lambda: self._said_goodbye, FAREWELL_S)
+            self._changed.wait_for(lambda: self._has_sent_decision, FAREWELL_S)
         self._server.shutdown()
         self._server.server_close()
 
@@ -137,7 +137,7 @@ class PageJudge(Judge):
         with self._changed:
             self._changed.wait_for(lambda: self._shown, LONGEST_WAIT_S)
             shown = self._shown or {"sentences": ["The next question is being drawn: load this page again."]}
-            self._said_goodbye |= self._shown is not None and "sentences" in shown
+            self._has_sent_decision |= self._shown is not None and "sentences" in shown
             self._changed.notify_all()
         return self._template.render(nonce=secrets.token_urlsafe(16), **shown)
 

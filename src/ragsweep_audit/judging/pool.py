@@ -171,7 +171,7 @@ class Pool:
         Raises:
             ConfigError: Fewer than two configurations, other queries or units, or a grade above the highest.
         """
-        found: dict[tuple[int, str], tuple[int, Pair]] = {}  # with the best rank so far
+        best: dict[tuple[int, str], tuple[int, Pair]] = {}  # with the best rank so far
         entries: list[tuple[int, tuple[int, str], int]] = []  # configuration, pair, rank
         labels: list[str] = []
         first: Dataset | None = None
@@ -182,13 +182,13 @@ class Pool:
             for row, rank in zip(*(places.tolist() for places in np.nonzero(_first_of_unit(units))), strict=True):
                 key = row, items.units[units[row, rank]]
                 entries.append((len(labels), key, rank))
-                if key not in found or rank < found[key][0]:
+                if key not in best or rank < best[key][0]:
                     query, shown = items.queries[row], (items, int(units[row, rank]), int(passages[row, rank]))
-                    found[key] = rank, Pair(query.query_id, query.text, key[1], partial(shown_unit, *shown))
+                    best[key] = rank, Pair(query.query_id, query.text, key[1], partial(shown_unit, *shown))
             labels.append(label)
         if first is None or len(labels) < 2:
             raise ConfigError("nothing to decide: expected several configurations, such as retriever.alpha=0,0.5,1")
-        order = sorted(found, key=lambda key: (key[0], found[key][0]))
+        order = sorted(best, key=lambda key: (key[0], best[key][0]))
         place = {key: position for position, key in enumerate(order)}
         ranks = np.full((len(labels), len(order)), -1)
         for configuration, key, rank in entries:
@@ -198,7 +198,7 @@ class Pool:
         for query, unit, grade in zip(qrels.query.tolist(), qrels.unit.tolist(), qrels.grade.tolist(), strict=True):
             if (key := (query, first.units[unit])) in place:
                 judged[place[key]] = min(max(grade, 0), highest) / highest
-        pairs = [found[key][1] for key in order]
+        pairs = [best[key][1] for key in order]
         return cls(labels, pairs, ranks, judged, len(first.queries), metric, k)
 
     @cached_property

@@ -125,26 +125,24 @@ class Proposal:
         if not urgency.any():  # all are near to this leader
             urgency[:] = 1.0
         asked = urgency > 0
-        all_asked = (
-            asked.sum() == len(running) - 1 and asked[second]
-        )  # the leader's differences are those to the second
+        all_asked = asked.sum() == len(running) - 1 and asked[second]  # the leader differs from the second alike
         apart = np.empty((len(running), len(left)))
-        told, blind = np.empty(len(left)), np.empty(len(left))
+        told_apart, blind = np.empty(len(left)), np.empty(len(left))
         for start in range(0, len(left), BLOCK):
             block = slice(start, start + BLOCK)
-            some = weights[:, block] if len(running) == len(weights) else weights[running, block]
-            difference = np.subtract(some[place], some, out=apart[:, block])
+            of_block = weights[:, block] if len(running) == len(weights) else weights[running, block]
+            difference = np.subtract(of_block[place], of_block, out=apart[:, block])
             difference *= left[block]
             difference[place] = -difference[second]
             squares = difference**2
-            told[block] = urgency @ squares
+            told_apart[block] = urgency @ squares
             blind[block] = (squares if all_asked else squares[asked]).max(axis=0, initial=0.0)
         blind = np.sqrt(blind)
-        told = np.sqrt(shares * told)  # the smallest sum of relative variances
+        told_apart = np.sqrt(shares * told_apart)  # the smallest sum of relative variances
         scores = np.zeros(len(left))
         if blind.any():  # a chance below its share of the differences would let a single pair cost much
             mixed = BLIND_SHARE_WITH_MARGIN if margin else BLIND_SHARE
-            scores = (1 - mixed) * told / told.sum() + mixed * blind / blind.sum()
+            scores = (1 - mixed) * told_apart / told_apart.sum() + mixed * blind / blind.sum()
         covered = np.ones(len(running), dtype=bool)
         for row in np.flatnonzero(~asked).tolist():  # nothing is asked for the sake of these
             covered[row] = not apart[row, scores == 0].any()

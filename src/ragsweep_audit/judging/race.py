@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ragsweep.core.arrays import Indices
 from ragsweep.statistics.intervals import LEVEL, Array
 from ragsweep.statistics.racing import log_growth
-from ragsweep_audit.judging.new_queries import FEWEST_QUERIES, Judged, largest_lead
+from ragsweep_audit.judging.new_queries import FEWEST_QUERIES, Evidence, largest_lead
 from ragsweep_audit.judging.proposal import BLOCK, Draw, Proposal
 
 ROUNDING = 1e-12  # sums that differ by less are the same, added in another order
@@ -60,12 +60,12 @@ class Race:
 
     def __post_init__(self) -> None:
         configurations = len(self.weights)
-        known = ~np.isnan(self.judged)
+        is_judged = ~np.isnan(self.judged)
         self.running = np.ones(configurations, dtype=bool)
-        self._open = ~known  # what may be judged, or is being judged
-        self._left = ~known  # what may still be drawn
-        self.grades = np.where(known, self.judged, 0.0)  # 0 where nothing is known
-        self._known = self.weights @ self.grades
+        self._open = ~is_judged  # what may be judged, or is being judged
+        self._left = ~is_judged  # what may still be drawn
+        self.grades = np.where(is_judged, self.judged, 0.0)  # 0 where nothing is known
+        self._certain = self.weights @ self.grades
         self._unsure: list[int] = []  # pairs that the judge could not tell
         self._sums, self._total = np.zeros(configurations), 0.0
         self._first_precision = 0.0
@@ -78,12 +78,12 @@ class Race:
         self._proposal: Proposal | None = None
         self._renew_at = 0.0
         self._compared: tuple[int, Array] | None = None  # the one with most that is known, what others could gain on it
-        self.leader = int(np.argmax(self._known))
+        self.leader = int(np.argmax(self._certain))
 
     @property
     def estimates(self) -> Array:
         """The estimated metric of each configuration, up to what all that are in the race share."""
-        return self._sums / self._total if self._total else self._known
+        return self._sums / self._total if self._total else self._certain
 
     @property
     def largest_value(self) -> float:
@@ -100,7 +100,7 @@ class Race:
             return np.ones(len(self.judged))
         return np.where(self._once > 0, self._once + self._total - self._from, self._total) / self._total
 
-    def _shown(self, queries: Indices, *, exact: bool) -> Judged:
+    def _evidence(self, queries: Indices, *, exact: bool) -> Evidence:
         """What the judgments show; exact where all is judged that tells between those in the race."""
         total = 0.0 if exact else self._total
         counted = self.counted if total else np.ones(len(self.grades))
@@ -109,7 +109,7 @@ class Race:
         squares = self._squares / total**2 if total else np.zeros_like(self._squares)
         first = self._first_precision / total**2 if total else 0.0
         of_all = max(self.of_all, int(queries.max()) + 1)
-        return Judged(self.weights, queries, of_all, self.grades, counted, unknown, squares, first, self.level)
+        return Evidence(self.weights, queries, of_all, self.grades, counted, unknown, squares, first, self.level)
 
     @property
     def loss_on_new_queries(self) -> float | None:
@@ -122,11 +122,10 @@ class Race:
             return None
         if not self.grades.any() or not (exact or self.learnt):
             return None
-        shown = self._shown(self.queries, exact=exact)
-        leads = [
-            largest_lead(shown, each) if runs else self._leads[each] for each, runs in enumerate(self.running.tolist())
-        ]
-        return float(max(lead[self.leader] for each, lead in enumerate(leads) if each != self.leader))
+        shown = self._evidence(self.queries, exact=exact)
+        rivals = [place for place in range(len(self.running)) if place != self.leader]
+        leads = [largest_lead(shown, place) if self.running[place] else self._leads[place] for place in rivals]
+        return float(max(lead[self.leader] for lead in leads))
 
     @property
     def differing(self) -> int:
@@ -134,7 +133,7 @@ class Race:
         return int((np.ptp(self.weights[self.running][:, self._open], axis=0) > 0).sum())
 
     @property
-    def is_told(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether all is judged that tells between those in the race, and the judge could tell it."""
         unsure = self.weights[self.running][:, self._unsure]
         return self.differing == 0 and not (len(self._unsure) and bool((np.ptp(unsure, axis=0) > 0).any()))
@@ -142,8 +141,8 @@ class Race:
     @property
     def is_close_enough(self) -> bool:
         """Whether the leader is shown to lose less than the margin to each other one in the race."""
-        others = self.running & (np.arange(len(self.running)) != self.leader)
-        return bool(self._is_near(self.leader)[others].all())
+        rivals = self.running & (np.arange(len(self.running)) != self.leader)
+        return bool(self._is_near(self.leader)[rivals].all())
 
     def _is_near(self, leader: int) -> npt.NDArray[np.bool_]:
         """Whether the leader is shown to lose less than the margin to each one; whichever leads, at one level."""
@@ -186,16 +185,16 @@ class Race:
         """
         running, opponents, apart = draw.running, draw.opponents, draw.apart
         unsure = self.weights[:, self._unsure][running]
-        known = self._known[running]
-        known = known[opponents] - known - np.maximum(unsure - unsure[opponents], 0).sum(axis=1)
-        lowest = _rounded(known + draw.lowest)
-        seen = _rounded(known + (np.minimum(apart, 0) if grade is None else apart * grade) / draw.chance)
+        certain = self._certain[running]
+        certain = certain[opponents] - certain - np.maximum(unsure - unsure[opponents], 0).sum(axis=1)
+        lowest = _rounded(certain + draw.lowest)
+        shown = _rounded(certain + (np.minimum(apart, 0) if grade is None else apart * grade) / draw.chance)
         estimates = self.estimates[running]
         gap = (estimates[opponents] - estimates) * self.learnt / (self.learnt + DOUBTED)
-        growth = log_growth(seen, lowest, gap, draw.variance)
+        growth = log_growth(shown, lowest, gap, draw.variance)
         self._against_best[running] += np.where(draw.covered, growth, 0)
         if self.margin:
-            growth = log_growth(seen + self.margin, lowest + self.margin, gap + self.margin, draw.variance)
+            growth = log_growth(shown + self.margin, lowest + self.margin, gap + self.margin, draw.variance)
             growth[draw.leader] = 0.0
             self._against_loss[running[draw.leader], running] += np.where(draw.covered, growth, 0)
         self._count(draw, grade)
@@ -206,7 +205,7 @@ class Race:
         pair, given = draw.pair, grade or 0.0
         weights = self.weights[:, pair]
         precision = draw.size**-2.0
-        shown = self._known + weights * given / draw.chance
+        shown = self._certain + weights * given / draw.chance
         away = precision * (shown - self.estimates)
         self._first_precision = self._first_precision or precision
         self._squares += np.outer(away, away)
@@ -214,7 +213,7 @@ class Race:
         self._total += precision
         self._from[pair], self._once[pair] = self._total, precision / draw.chance
         self.grades[pair] = given
-        self._known = self._known + weights * given
+        self._certain = self._certain + weights * given
         self.learnt += 1
         self._open[pair] = False
         if grade is None:
@@ -227,7 +226,7 @@ class Race:
 
     def drop_out(self) -> list[int]:
         """End the race for those that are shown not to be the best, or lose whatever else is judged."""
-        best = int(np.argmax(np.where(self.running, self._known, -np.inf)))
+        best = int(np.argmax(np.where(self.running, self._certain, -np.inf)))
         if self._compared is None or self._compared[0] != best:
             unknown = self._open.astype(float)
             unknown[self._unsure] = 1
@@ -236,15 +235,15 @@ class Race:
                 block = self.weights[:, start : start + BLOCK]
                 gains += np.maximum(block - block[best], 0) @ unknown[start : start + BLOCK]
             self._compared = best, gains
-        loses = self._known + self._compared[1] < self._known[best] - ROUNDING
+        loses = self._certain + self._compared[1] < self._certain[best] - ROUNDING
         out = self.running & (loses | (self._against_best >= np.log(1 / self.level)))
         first = int(np.argmax(np.where(self.running, self.estimates, -np.inf)))
         if (out == self.running).all():
             out[first] = False
         if self.queries is not None and out.any():
-            shown = self._shown(self.queries, exact=False)
-            for each in np.flatnonzero(out).tolist():
-                self._leads[each] = largest_lead(shown, each)
+            shown = self._evidence(self.queries, exact=False)
+            for loser in np.flatnonzero(out).tolist():
+                self._leads[loser] = largest_lead(shown, loser)
         self.running &= ~out
         if out.any():
             self._proposal = None
@@ -290,11 +289,11 @@ class RelevanceGuess:
     @property
     def shares(self) -> Array:
         """The guessed share of relevant ones among pairs like each, shape [pairs]."""
-        known, grades = self._features[:, self._pairs], np.array(self._grades)
+        judged, grades = self._features[:, self._pairs], np.array(self._grades)
         for _ in range(STEPS):
-            expected = _logistic(self._coefficients @ known)
-            curvature = (known * expected * (1 - expected)) @ known.T + np.eye(len(known))
-            slope = known @ (grades - expected) - (self._coefficients - self._prior)
+            expected = _logistic(self._coefficients @ judged)
+            curvature = (judged * expected * (1 - expected)) @ judged.T + np.eye(len(judged))
+            slope = judged @ (grades - expected) - (self._coefficients - self._prior)
             self._coefficients = self._coefficients + np.linalg.solve(curvature, slope)
         return _logistic(self._coefficients @ self._features).clip(LEAST_SHARE, 1 - LEAST_SHARE)
 

@@ -39,17 +39,17 @@ def state_line(journal: Journal, out: Sequence[int] = ()) -> str:
 def is_decided(journal: Journal) -> bool:
     """Whether the race names a configuration, or all that measure the same."""
     race = journal.race
-    return int(race.running.sum()) == 1 or (race.margin > 0 and race.is_close_enough) or race.is_told
+    return int(race.running.sum()) == 1 or (race.margin > 0 and race.is_close_enough) or race.is_settled
 
 
 def verdicts(journal: Journal) -> list[str]:
     """What is decided of each configuration: `chosen`, `tied` (it measures the same), `open` or `worse`."""
     race = journal.race
-    rest = "tied" if race.is_told else "open"
-    found = [rest if running else "worse" for running in race.running.tolist()]
+    rest = "tied" if race.is_settled else "open"
+    verdict_of = [rest if running else "worse" for running in race.running.tolist()]
     if is_decided(journal):
-        found[race.leader] = "chosen"
-    return found
+        verdict_of[race.leader] = "chosen"
+    return verdict_of
 
 
 def as_record(journal: Journal) -> dict[str, Any]:
@@ -89,15 +89,15 @@ class JudgedClaim(Claim):
 
 def decision(journal: Journal) -> list[str]:
     """What is decided, and with which error, in sentences."""
-    return sentences([*_raced(journal), *_of_this_judge(journal), *_of_guesses(journal)])
+    return sentences([*_race_claims(journal), *_judge_claims(journal), *_guess_claims(journal)])
 
 
-def _raced(journal: Journal) -> Iterator[Claim]:
+def _race_claims(journal: Journal) -> Iterator[Claim]:
     race, pool = journal.race, journal.pool
-    others = [place for place in np.flatnonzero(race.running).tolist() if place != race.leader]
-    open_ones = _named(journal, others)
+    rivals = [place for place in np.flatnonzero(race.running).tolist() if place != race.leader]
+    open_ones = _named(journal, rivals)
     untold = race.differing == 0
-    states = {"best": not others, "same": race.is_told, "close": race.is_close_enough, "untold": untold}
+    states = {"best": not rivals, "same": race.is_settled, "close": race.is_close_enough, "untold": untold}
     state = next((name for name, holds in states.items() if holds), "open")
     choice = {
         "state": state,
@@ -113,15 +113,15 @@ def _raced(journal: Journal) -> Iterator[Claim]:
     }
     yield JudgedClaim("choice", choice)
     if state in ("close", "untold"):
-        names = open_ones if state == "close" else _named(journal, [race.leader, *others])
+        names = open_ones if state == "close" else _named(journal, [race.leader, *rivals])
         yield JudgedClaim("still_open", {"names": names})
     if journal.dropped:
         yield JudgedClaim("out", {"names": _named(journal, [*journal.dropped])})
     if race.differing:
         yield JudgedClaim("more_pairs", {"pairs": race.differing})
     loss = race.loss_on_new_queries
-    known = loss is not None and loss < race.largest_value
-    yield JudgedClaim("new_queries", {**choice, "loss": loss, "known": known})
+    is_bounded = loss is not None and loss < race.largest_value
+    yield JudgedClaim("new_queries", {**choice, "loss": loss, "known": is_bounded})
 
 
 def _named(journal: Journal, configurations: Sequence[int]) -> str:
@@ -137,27 +137,27 @@ def agreement_with_guesses(journal: Journal) -> dict[str, Any] | None:
     if pool.guessed is None:
         return None
     guesses = {(pair.query_id, pair.unit): guess for pair, guess in zip(pool.pairs, pool.guessed, strict=True)}
-    both = [
+    pairs = [
         (grade, round(guess * highest))
         for number, grade in journal.grades.items()
         if grade is not None
         and not np.isnan(guess := guesses[journal.asked_pairs[number].query_id, journal.asked_pairs[number].unit])
     ]
     of_grades = {
-        str(grade): {"judged": sum(judged == grade for judged, _ in both), "same": both.count((grade, grade))}
+        str(grade): {"judged": sum(judged == grade for judged, _ in pairs), "same": pairs.count((grade, grade))}
         for grade in range(highest + 1)
     }
-    agreement = kappa(*map(list, zip(*both, strict=True))) if both else None
-    return {"judged": len(both), "same": sum(a == b for a, b in both), "kappa": agreement, "by_grade": of_grades}
+    agreement = kappa(*map(list, zip(*pairs, strict=True))) if pairs else None
+    return {"judged": len(pairs), "same": sum(a == b for a, b in pairs), "kappa": agreement, "by_grade": of_grades}
 
 
-def _of_guesses(journal: Journal) -> Iterator[Claim]:
+def _guess_claims(journal: Journal) -> Iterator[Claim]:
     """How often the guesses of a language model were right, where there are some."""
     if (agreement := agreement_with_guesses(journal)) and agreement["judged"]:
         yield JudgedClaim("guesses", agreement)
 
 
-def _of_this_judge(journal: Journal) -> Iterator[Claim]:
+def _judge_claims(journal: Journal) -> Iterator[Claim]:
     """How often judgments differed where a pair was asked twice, and what that leaves of the decision."""
     first = [journal.grades[number] for number in journal.repeats]
     if not first:
@@ -177,9 +177,9 @@ def _of_this_judge(journal: Journal) -> Iterator[Claim]:
 def kappa(first: Sequence[object], second: Sequence[object]) -> float | None:
     """Cohen's kappa of two series of judgments; None where chance alone makes all of them agree."""
     count = len(first)
-    same = sum(one == other for one, other in zip(first, second, strict=True)) / count
+    equal = sum(one == other for one, other in zip(first, second, strict=True)) / count
     by_chance = sum(first.count(grade) * second.count(grade) for grade in {*first, *second}) / count**2
-    return None if by_chance == 1 else (same - by_chance) / (1 - by_chance)
+    return None if by_chance == 1 else (equal - by_chance) / (1 - by_chance)
 
 
 def error_rate(differed: float, repeats: int) -> tuple[float, float]:

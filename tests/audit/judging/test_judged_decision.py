@@ -10,34 +10,7 @@ import pytest
 from ragsweep.core.errors import RagsweepError, TrackingError
 from ragsweep_audit.judging.deciding_by_judgments import verify_alone
 
-THINGS = "iron tea milk salt rice oil soap rope lamp clay".split()
 OWN = ["decision.json", "report.html", "report.md"]
-
-
-@pytest.fixture(scope="module")
-def settings(tmp_path_factory):
-    """Settings of text files and of questions about them, of which so many are judged."""
-    folder = tmp_path_factory.mktemp("corpus")
-    (folder / "texts").mkdir()
-    for number, thing in enumerate(THINGS):
-        other, third = (THINGS[(number + step) % len(THINGS)] for step in (3, 4))
-        text = (
-            f"About {thing}. {f'{other} is kept. ' * (number % 4)} {f'{third} how dry ' * (number % 3)}{'is ' * number}"
-        )
-        (folder / "texts" / f"{thing}.txt").write_text(text)
-
-    def of_judged(number):
-        rows = [
-            {"query": f"How is {thing} kept?", "relevant_docs": [f"{thing}.txt"] if place < number else []}
-            for place, thing in enumerate(THINGS)
-        ]
-        questions = folder / f"questions_{number}.json"
-        questions.write_text(json.dumps(rows))
-        of_data = ["corpus=text", f"corpus.path={folder}/texts", "questions=table", f"questions.path={questions}"]
-        of_ranking = ["retriever=sparse", "retriever.k1=0,1.5", "k=4"]
-        return [*of_data, "questions.unit=document", *of_ranking]
-
-    return of_judged
 
 
 def judge(application, *arguments, keys="", **places):
@@ -59,10 +32,10 @@ def judged(shared_application, settings):
 
 
 def test_what_is_judged_without_a_sweep_is_kept_beside_its_journal(judged):
-    application, said = judged
+    application, output = judged
     record = json.loads((application.home / "judged.decision.json").read_text())["judged"]
     assert record["decided"]
-    assert record["headline"][0] in said
+    assert record["headline"][0] in output
     assert not application.parents()
 
 
@@ -75,19 +48,19 @@ def test_the_journal_alone_shows_what_it_decides(judged, tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[:-1] == record["headline"]
 
 
-@pytest.mark.parametrize("change", [("[0, ", "[1, "), ('"grade": 1', '"grade": 0'), ("{", "[")])
-def test_a_journal_that_was_changed_is_noticed(judged, tmp_path, change):
+def test_a_journal_that_was_changed_is_noticed(judged, tmp_path):
     application, _ = judged
     text = (application.home / "judged.jsonl").read_text()
-    (tmp_path / "changed.jsonl").write_text(text.replace(*change, 1))
-    with pytest.raises(RagsweepError, match=r"changed\.jsonl"):
-        verify_alone(tmp_path / "changed.jsonl")
+    for change in (("[0, ", "[1, "), ('"grade": 1', '"grade": 0'), ("{", "[")):
+        (tmp_path / "changed.jsonl").write_text(text.replace(*change, 1))
+        with pytest.raises(RagsweepError, match=r"changed\.jsonl"):
+            verify_alone(tmp_path / "changed.jsonl")
 
 
 @pytest.fixture(scope="module")
 def swept(shared_application, settings):
     """A sweep on these data, with what it decided."""
-    process = shared_application.run("-m", *settings(2))
+    process = shared_application.script_here("run", "-m", *settings(2))
     assert process.returncode == 0, process.stderr
     [parent] = shared_application.parents()
     artifacts = shared_application.artifacts(parent)
@@ -96,7 +69,7 @@ def swept(shared_application, settings):
 
 def test_a_sweep_has_the_judged_decision_beside_its_own(swept, shared_application, settings, capsys):
     sweep_id, before = swept
-    at = [each for each in settings(2) if ".path" in each]
+    at = [setting for setting in settings(2) if ".path" in setting]
     journal = ["--journal", str(shared_application.home / "of_sweep.jsonl")]
     undecided = judge(shared_application, sweep_id, *at, *journal, keys="1 q")
     assert undecided.returncode == 1, undecided.stderr
@@ -108,19 +81,19 @@ def test_a_sweep_has_the_judged_decision_beside_its_own(swept, shared_applicatio
     assert process.returncode == 0, process.stderr
     parent = client.get_run(sweep_id)
     artifacts = shared_application.artifacts(parent)
-    found = json.loads((artifacts / "judged" / "decision.json").read_text())
-    assert found["decided"]
+    record = json.loads((artifacts / "judged" / "decision.json").read_text())
+    assert record["decided"]
     assert {name: (artifacts / name).read_text() for name in before} == before
     assert parent.data.tags["judged.decided"] == "true"
     assert parent.data.tags["judged.headline"] in process.stdout
-    assert parent.data.tags["judged.configuration"] == found["choice"]
-    assert parent.data.metrics["judged/judgments"] == found["judgments"]
+    assert parent.data.tags["judged.configuration"] == record["choice"]
+    assert parent.data.metrics["judged/judgments"] == record["judgments"]
     assert (artifacts / "judged" / "judged.jsonl").read_bytes() == Path(journal[1]).read_bytes()
     assert parent.data.tags["mlflow.note.content"].count("/artifacts/judged/decision.json)") == 1
     verdicts = [run.data.tags["judged"] for run in shared_application.children()]
-    assert sorted(verdicts) == sorted(row["verdict"] for row in found["configurations"])
+    assert sorted(verdicts) == sorted(row["verdict"] for row in record["configurations"])
     assert verify_alone(artifacts / "judged" / "judged.jsonl")
-    assert found["headline"][0] in capsys.readouterr().out
+    assert record["headline"][0] in capsys.readouterr().out
 
 
 def test_a_store_that_refuses_loses_nothing(swept, shared_application, settings, monkeypatch):
@@ -129,7 +102,7 @@ def test_a_store_that_refuses_loses_nothing(swept, shared_application, settings,
 
     monkeypatch.setattr("ragsweep.tracking.decisions.add_decision", refuse)
     journal = shared_application.home / "refused.jsonl"
-    at = [each for each in settings(2) if ".path" in each]
+    at = [setting for setting in settings(2) if ".path" in setting]
     process = judge(shared_application, swept[0], *at, "--journal", str(journal), keys="10" * 99)
     assert process.returncode == 0, process.stderr
     assert "not recorded in MLflow (gone)" in process.stdout

@@ -63,8 +63,8 @@ class Judging:
         """The name of the question that the page shows; None if it shows the decision."""
         status, page = self.send("GET", "")
         assert status == 200
-        found = re.search(r'name="asked" value="(.*?)"', page.decode())
-        return found and found[1]
+        asked = re.search(r'name="asked" value="(.*?)"', page.decode())
+        return asked and asked[1]
 
     def give(self, asked, answer):
         assert self.send("POST", "", urlencode({"asked": asked, "answer": answer}))[0] == 303
@@ -111,26 +111,22 @@ def test_of_many_answers_at_once_one_counts(judging):
     assert judging.journal.grades == {1: 1}
 
 
-@pytest.mark.parametrize(
-    ("place", "body", "host"),
-    [
-        ("/", None, None),
-        ("/", "asked=1&answer=1", None),
-        ("", "asked=1&answer=1", "evil.example:80"),
-        ("", None, "evil.example"),
-        ("", "x" * 2000, None),
-        ("other", None, None),
-    ],
-)
-def test_nobody_answers_who_does_not_know_the_address(judging, place, body, host):
-    assert judging.send("GET" if body is None else "POST", place, body, host) == (404, b"")
-    assert judging.journal.grades == {}
+FOREIGN = [  # the place, the content and the host of a request
+    ("/", None, None),
+    ("/", "asked=1&answer=1", None),
+    ("", "asked=1&answer=1", "evil.example:80"),
+    ("", None, "evil.example"),
+    ("", "x" * 2000, None),
+    ("other", None, None),
+]
 
 
-@pytest.mark.parametrize("body", ["", "[]", "\x00", "asked=1", "answer=1", "asked=1&answer=", "asked=%ff&answer=%ff"])
-def test_what_is_no_answer_is_not_taken(judging, body):
-    assert judging.send("POST", "", body)[0] == 303
-    assert judging.shown() == "1"
+def test_nobody_answers_who_does_not_know_the_address_and_what_is_no_answer_is_not_taken(judging):
+    for place, body, host in FOREIGN:
+        assert judging.send("GET" if body is None else "POST", place, body, host) == (404, b""), (place, body, host)
+    for body in ("", "[]", "\x00", "asked=1", "answer=1", "asked=1&answer=", "asked=%ff&answer=%ff"):
+        assert judging.send("POST", "", body)[0] == 303
+        assert judging.shown() == "1"
     assert judging.journal.grades == {}
 
 
@@ -178,7 +174,7 @@ def test_keys_and_buttons_answer_and_the_decision_is_shown(opened, judging):
     assert page.inner_text("#match") == HOSTILE
     assert page.inner_text("#text").count("Before.") == 90
     assert page.locator("#match").bounding_box()["y"] < 800 > page.locator("#query").bounding_box()["y"] >= 0
-    assert {each.lower() for each in page.locator("mark").all_inner_texts()} == {"iron", "tablets", "kept"}
+    assert {word.lower() for word in page.locator("mark").all_inner_texts()} == {"iron", "tablets", "kept"}
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     next_question(page, lambda: page.keyboard.press("1"))
     next_question(page, lambda: page.get_by_role("button", name="0 not relevant").click())

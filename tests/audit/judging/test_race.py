@@ -81,25 +81,25 @@ def test_the_capital_is_that_of_a_slow_loop():
         for place, configuration in enumerate(draw.running):
             opponent = draw.running[draw.opponents[place]]
             apart = weights[opponent] - weights[configuration]
-            known = sum(apart[pair] * grades[pair] for pair in judged)
+            certain = sum(apart[pair] * grades[pair] for pair in judged)
             scaled = [apart[pair] / chances[pair] for pair in np.flatnonzero(chances)]
-            lowest = known + min(0, *scaled)
-            seen = known + apart[draw.pair] * grades[draw.pair] / chances[draw.pair]
+            lowest = certain + min(0, *scaled)
+            shown = certain + apart[draw.pair] * grades[draw.pair] / chances[draw.pair]
             mean = sum(apart[pair] * shares[pair] for pair in np.flatnonzero(chances))
             squares = sum(apart[pair] ** 2 * shares[pair] / chances[pair] for pair in np.flatnonzero(chances))
             gap = (estimates[opponent] - estimates[configuration]) * race.learnt / (race.learnt + 10)
             bet = min(max(gap, 0) / (squares - mean**2 + gap**2), SAFE_BET / -lowest)
-            capital[configuration] += np.log(1 + bet * seen)
+            capital[configuration] += np.log(1 + bet * shown)
         race.learn(draw, grades[draw.pair])
         judged.append(draw.pair)
         assert race._against_best == pytest.approx(capital, abs=1e-9)
 
 
 @pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize("seed", range(8))
-def test_over_all_orders_of_a_small_race_the_best_drops_out_no_more_often_than_the_level(seed):
+@pytest.mark.repeat(usual=4, soak=8)
+def test_over_all_orders_of_a_small_race_the_best_drops_out_no_more_often_than_the_level(repetition):
     """Exact: the probability of each order of draws is the product of its chances."""
-    weights, grades = made(seed, configurations=3, queries=2, documents=5, k=2)
+    weights, grades = made(repetition, configurations=3, queries=2, documents=5, k=2)
     truth, level = weights @ grades, 0.3
     best = truth >= truth.max() - 1e-12
 
@@ -109,14 +109,14 @@ def test_over_all_orders_of_a_small_race_the_best_drops_out_no_more_often_than_t
             return 1.0
         if race.running.sum() == 1 or race._propose().is_empty:
             return 0.0
-        reached, found = np.cumsum(race._proposal.scores), 0.0
+        reached, total = np.cumsum(race._proposal.scores), 0.0
         for pair in np.flatnonzero(race._proposal.scores).tolist():
             following = deepcopy(race)
             draw = following._proposal.draw((reached[pair] - race._proposal.scores[pair] / 2) / reached[-1])
             following._left[pair] = False
             following.learn(draw, grades[pair])
-            found += draw.chance * probability(following)
-        return found
+            total += draw.chance * probability(following)
+        return total
 
     assert probability(Race(weights, unjudged(weights), level=level)) <= level
 
@@ -146,16 +146,6 @@ def graded(grades, seed):
     return np.where(generator.random(len(grades)) < 0.1, np.maximum(given, 1 / 3), given)
 
 
-JUDGES = {"right": lambda grades, seed: grades, "errs in 10 %": flipped, "has four grades": graded}
-
-
-@pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize("judge", JUDGES.values(), ids=JUDGES)
-def test_the_best_drops_out_in_at_most_5_percent_of_races(times, judge):
-    races = times(600)
-    assert errors(races, judge) <= binom.ppf(0.999, races, LEVEL)
-
-
 def lying(grades, seed):
     return 1 - grades
 
@@ -165,18 +155,26 @@ def flipping(grades, seed):
     return np.where(wrong, 1 - grades, grades)
 
 
-@pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize("guess", [lying, flipping])
-def test_a_wrong_guess_costs_judgments_and_not_the_level(times, guess):
-    races = times(600)
-    assert errors(races, guess=guess) <= binom.ppf(0.999, races, LEVEL)
+SOURCES = {
+    "the judge is right": {},
+    "the judge errs in 10 %": {"judge": flipped},
+    "the judge has four grades": {"judge": graded},
+    "all guesses are wrong": {"guess": lying},
+    "guesses are often wrong": {"guess": flipping},
+}
 
 
 @pytest.mark.usefixtures("long_work")
-def test_shares_that_are_wrong_on_purpose_cost_judgments_and_not_the_level(times, monkeypatch):
+@pytest.mark.parametrize("sources", SOURCES.values(), ids=SOURCES)
+def test_the_best_drops_out_in_at_most_5_percent_of_races(races, sources):
+    """A wrong guess costs judgments, and not the level."""
+    assert errors(races, **sources) <= binom.ppf(0.999, races, LEVEL)
+
+
+@pytest.mark.usefixtures("long_work")
+def test_shares_that_are_wrong_on_purpose_cost_judgments_and_not_the_level(races, monkeypatch):
     wrong = property(lambda self: np.where(self._features[1] > 0, 0.02, 0.98))
     monkeypatch.setattr(RelevanceGuess, "shares", wrong)
-    races = times(600)
     assert errors(races) <= binom.ppf(0.999, races, LEVEL)
 
 
@@ -191,19 +189,9 @@ def test_a_right_guess_saves_judgments():
     assert spent["with"] < spent["without"]
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize(
-    "others",
-    [*({"judge": judge} for judge in JUDGES.values()), {"guess": flipping}],
-    ids=[*JUDGES, "guesses flip"],
-)
-def test_the_best_drops_out_in_at_most_5_percent_of_2000_races(others):
-    assert errors(2000, **others) <= binom.ppf(0.999, 2000, LEVEL)
-
-
 @pytest.mark.usefixtures("long_work")
-def test_the_leader_is_called_close_enough_wrongly_in_at_most_5_percent_of_races(times):
-    races, wrong = times(600), 0
+def test_the_leader_is_called_close_enough_wrongly_in_at_most_5_percent_of_races(races):
+    wrong = 0
     for seed in range(races):
         weights, grades = made(seed, configurations=3, queries=12, quality=[1.0, 1.0, 0.9])
         race = run(Race(weights, unjudged(weights), margin=0.05, seed=seed), grades.__getitem__)
@@ -232,14 +220,14 @@ def test_few_judgments_decide_between_what_differs_much():
 
 def test_what_is_judged_already_is_not_asked():
     weights, grades = made(1)
-    known = np.where(np.arange(len(grades)) % 2, grades, np.nan)
-    race = Race(weights, known)
+    judged = np.where(np.arange(len(grades)) % 2, grades, np.nan)
+    race = Race(weights, judged)
     asked = []
     while (draw := race.draw()) is not None and race.running.sum() > 1:
         asked.append(draw.pair)
         race.learn(draw, grades[draw.pair])
     assert asked
-    assert np.isnan(known[asked]).all()
+    assert np.isnan(judged[asked]).all()
 
 
 def test_two_that_rank_the_same_are_not_asked_about():
@@ -258,8 +246,8 @@ def test_a_judgment_that_comes_late_is_taken_in_as_if_it_had_come_in_order():
     assert race._proposal.scores[first.pair] == 0
     race.learn(first, grades[first.pair])
     race.learn(second, grades[second.pair])
-    known = weights[:, [first.pair, second.pair]] @ grades[[first.pair, second.pair]]
-    assert race._known == pytest.approx(known)
+    pairs = [first.pair, second.pair]
+    assert race._certain == pytest.approx(weights[:, pairs] @ grades[pairs])
 
 
 def test_configurations_that_tie_do_not_put_each_other_out():

@@ -38,8 +38,8 @@ def test_few_repeats_that_agree_leave_errors_possible():
     assert error_rate(5, 5)[1] == 0.5
 
 
-def test_the_loss_by_the_truth_is_exceeded_in_no_more_races_than_the_level(drawing, times):
-    races, errors, wrong = times(1000), 0.1, 0  # more than elsewhere: no slow loop defines this one and the next
+def test_the_loss_by_the_truth_is_exceeded_in_no_more_races_than_the_level(drawing, races):
+    errors, wrong = 0.1, 0
     for seed in range(races):
         weights, grades = made(seed, configurations=3, queries=12, quality=[1.0, 1.0, 0.9])
         flips = np.random.default_rng([seed, 2]).random(len(grades)) < errors
@@ -49,15 +49,15 @@ def test_the_loss_by_the_truth_is_exceeded_in_no_more_races_than_the_level(drawi
     assert wrong <= binom.ppf(0.999, races, 3 * LEVEL)
 
 
-def test_the_loss_on_new_queries_is_exceeded_in_no_more_races_than_the_level(drawing, times):
+def test_the_loss_on_new_queries_is_exceeded_in_no_more_races_than_the_level(drawing, races):
     """The queries of each race are drawn, with replacement, from 2,000, on which the truth is known."""
     weights, grades = made(5, configurations=3, queries=2000, documents=12, k=4, quality=[1.0, 1.0, 0.9])
     pairs_of = np.array_split(np.arange(weights.shape[1]), 2000)  # near enough: pools of about that size, not queries
-    races, truth, wrong, bounds = times(1000), weights @ grades, 0, []
+    truth, wrong, bounds = weights @ grades, 0, []
     for seed in range(races):
         taken = np.random.default_rng([seed, 4]).integers(0, 2000, QUERIES)
-        pairs = np.concatenate([pairs_of[each] for each in taken])
-        queries = np.repeat(np.arange(QUERIES), [len(pairs_of[each]) for each in taken])
+        pairs = np.concatenate([pairs_of[query] for query in taken])
+        queries = np.repeat(np.arange(QUERIES), [len(pairs_of[query]) for query in taken])
         race = Race(weights[:, pairs] * 2000 / QUERIES, np.full(len(pairs), np.nan), 0.1, LEVEL, seed, queries)
         run(race, grades[pairs].__getitem__)
         bounds.append(race.loss_on_new_queries)

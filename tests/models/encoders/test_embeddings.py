@@ -17,34 +17,17 @@ from ragsweep.retrieval import SentenceTransformerEncoder
 CORPUS = ("zinc", "iron", "calcium")
 
 
-@pytest.fixture
-def asked(letters, store):
-    """What is encoded for a corpus, after `CORPUS` was."""
-
-    def of(texts, role="passage", fingerprint="letters"):
-        embed(letters, store, CORPUS, "passage")
-        encoder = LetterEncoder(fingerprint)
-        embeddings = embed(encoder, store, texts, role)
-        np.testing.assert_array_equal(embeddings, letters.encode(texts, role))
-        return encoder.asked
-
-    return of
-
-
-@pytest.mark.parametrize(
-    ("texts", "encoded"),
-    [
-        (CORPUS, []),
-        (("calcium", "iron"), []),
-        ((*CORPUS, "iodine", "folate"), ["iodine", "folate"]),
-        (("iodine", *CORPUS), ["iodine"]),
-        (("iodine", "zinc", "iodine"), ["iodine"]),
-        (("Zinc",), ["Zinc"]),
-    ],
-    ids=["same", "fewer", "appended", "before", "repeated", "other case"],
-)
-def test_only_texts_that_no_corpus_had_are_encoded(asked, texts, encoded):
-    assert asked(texts) == encoded
+def test_only_texts_that_no_corpus_had_are_encoded(letters, store):
+    embed(letters, store, CORPUS, "passage")
+    corpora = {  # and what of each is encoded
+        CORPUS: [],
+        ("calcium", "iron"): [],
+        (*CORPUS, "iodine", "folate"): ["iodine", "folate"],
+        ("selenium", *CORPUS): ["selenium"],
+        ("copper", "zinc", "copper"): ["copper"],
+        ("Zinc",): ["Zinc"],
+    }
+    assert {texts: encoded_of(store, texts) for texts in corpora} == corpora
 
 
 @pytest.mark.usefixtures("models")
@@ -96,6 +79,14 @@ def encoding(store):
     return begun
 
 
+def encoded_of(store, texts):
+    """Which texts are encoded, those that the store does not have; the embeddings are as of all."""
+    encoder = LetterEncoder()
+    embeddings = embed(encoder, store, texts, "passage")
+    np.testing.assert_array_equal(embeddings, LetterEncoder().encode(texts, "passage"))
+    return encoder.asked
+
+
 def kill(process):
     process.kill()
     process.communicate()
@@ -104,27 +95,22 @@ def kill(process):
 @pytest.mark.usefixtures("processes")
 def test_processes_that_want_the_same_corpus_encode_it_once(store):
     processes = [process(store, 10, seconds=0.5) for _ in range(2)]
-    assert "".join(each.communicate()[0] for each in processes) == "10\n"
+    assert "".join(process.communicate()[0] for process in processes) == "10\n"
 
 
 @pytest.mark.usefixtures("processes")
 def test_processes_that_grow_a_corpus_at_once_do_not_spoil_it(letters, store):
     embed(letters, store, numbered(5), "passage")
-    for each in [process(store, 10, seconds=0.5), process(store, 20, seconds=0.5)]:
-        each.communicate()
-    texts = numbered(20)
-    encoder = LetterEncoder()
-    np.testing.assert_array_equal(embed(encoder, store, texts, "passage"), letters.encode(texts, "passage"))
-    assert encoder.asked == []
+    for growing in [process(store, 10, seconds=0.5), process(store, 20, seconds=0.5)]:
+        growing.communicate()
+    assert encoded_of(store, numbered(20)) == []
 
 
 @pytest.mark.usefixtures("processes")
-def test_a_killed_encoding_goes_on_where_it_was(letters, store):
+def test_a_killed_encoding_goes_on_where_it_was(store):
     kill(encoding(store))
     texts = numbered(2 * ENCODED_AT_ONCE + 1)
-    encoder = LetterEncoder()
-    np.testing.assert_array_equal(embed(encoder, store, texts, "passage"), letters.encode(texts, "passage"))
-    assert encoder.asked == texts[ENCODED_AT_ONCE:]
+    assert encoded_of(store, texts) == texts[ENCODED_AT_ONCE:]
     assert len(list(store.entries())) == 1
 
 
@@ -133,7 +119,6 @@ def test_a_corpus_that_is_whole_leaves_the_pieces_of_one_that_another_process_en
     other = encoding(store)
     embed(letters, store, [f"{text} z" for text in numbered(ENCODED_AT_ONCE + 1)], "passage")
     kill(other)
-    texts, encoder = numbered(2 * ENCODED_AT_ONCE + 1), LetterEncoder()
-    np.testing.assert_array_equal(embed(encoder, store, texts, "passage"), letters.encode(texts, "passage"))
-    assert encoder.asked == texts[ENCODED_AT_ONCE:]
+    texts = numbered(2 * ENCODED_AT_ONCE + 1)
+    assert encoded_of(store, texts) == texts[ENCODED_AT_ONCE:]
     assert len(list(store.entries())) == 2  # no piece of either

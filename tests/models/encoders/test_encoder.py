@@ -1,6 +1,5 @@
 """Sentence encoders, held against transformers itself."""
 
-import json
 from importlib.util import find_spec
 
 import numpy as np
@@ -16,10 +15,7 @@ pytestmark = pytest.mark.usefixtures("models")
 TEXTS = ["What do the letters SNCU and FRU stand for?", "Iron, calcium and deworming tablets. " * 20]
 
 LENGTHS = [f"{text} {'more words of it ' * repeats}" for repeats in (0, 1, 7, 30, 100) for text in TEXTS]
-
-
 BF16 = pytest.param("bf16", marks=pytest.mark.skipif(not cpu_has_bf16(), reason="this machine has no bf16"))
-PRECISIONS = ["fp32", BF16]
 
 
 @pytest.fixture(scope="module")
@@ -44,31 +40,9 @@ def test_minilm_is_the_normalised_mean_of_its_token_vectors(embeddings):
     np.testing.assert_allclose(embeddings, torch.nn.functional.normalize(means).numpy(), atol=1e-5)
 
 
-@pytest.fixture
-def own_model(tmp_path):
-    """MiniLM's transformer with settings of one's own, and without the module that normalises."""
-
-    def build(**settings):
-        minilm = SentenceTransformerEncoder().folder
-        for name in ("1_Pooling", "config.json", "model.safetensors", "tokenizer.json", "sentence_bert_config.json"):
-            (tmp_path / name).symlink_to(minilm / name)
-        modules = json.loads((minilm / "modules.json").read_text())
-        (tmp_path / "modules.json").write_text(json.dumps(modules[:2]))
-        (tmp_path / "config_sentence_transformers.json").write_text(json.dumps(settings))
-        return SentenceTransformerEncoder(str(tmp_path), device="cpu")
-
-    return build
-
-
-def test_an_embedding_has_length_1_also_where_the_model_does_not_see_to_it(own_model):
-    assert np.linalg.norm(own_model().encode(TEXTS, "passage"), axis=1) == pytest.approx([1, 1])
-
-
-@pytest.mark.parametrize(("role", "prompt"), [("query", "ask: "), ("passage", "text: ")])
-def test_a_models_own_prompt_for_the_role_precedes_the_text(own_model, role, prompt):
-    prompted = own_model(prompts={"query": "ask: ", "document": "text: "}).encode(["iron"], role)
-    plain = SentenceTransformerEncoder(device="cpu").encode([f"{prompt}iron"], role)
-    np.testing.assert_allclose(prompted, plain, atol=1e-6)
+def test_an_embedding_has_length_1_also_where_the_model_does_not_see_to_it(minilm_as):
+    encoder = SentenceTransformerEncoder(minilm_as("own"), device="cpu")
+    assert np.linalg.norm(encoder.encode(TEXTS, "passage"), axis=1) == pytest.approx([1, 1])
 
 
 def test_embeddings_are_those_of_sentence_transformers():
@@ -105,40 +79,24 @@ def test_a_model_of_any_architecture_and_modules_is_computed_as_it_is(distilbert
     np.testing.assert_allclose(encoder.encode(LENGTHS, "passage"), expected, atol=2e-6)
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
-def test_an_embedding_is_the_same_to_the_bit_in_any_company(precision):
-    encoder = SentenceTransformerEncoder(device="cpu", precision=precision)
-    together = encoder.encode(LENGTHS, "passage")
-    alone = np.concatenate([encoder.encode([text], "passage") for text in LENGTHS])
-    np.testing.assert_array_equal(together, alone)
-    np.testing.assert_array_equal(encoder.encode(LENGTHS[::-1] * 2, "passage"), np.tile(together[::-1], (2, 1)))
-
-
-@pytest.mark.parametrize("precision", PRECISIONS)
-def test_an_embedding_is_the_same_to_the_bit_with_any_number_of_threads(precision):
+@pytest.mark.parametrize("precision", ["fp32", BF16])
+def test_an_embedding_depends_neither_on_other_texts_nor_on_the_number_of_threads(embeddings, precision):
     import torch
 
-    made = SentenceTransformerEncoder(device="cpu", precision=precision)
-    before, found = torch.get_num_threads(), []
-    for threads in (1, 3):
-        torch.set_num_threads(threads)
-        found.append(made.encode(LENGTHS, "passage"))
-    torch.set_num_threads(before)
-    np.testing.assert_array_equal(*found)
-
-
-@pytest.mark.parametrize("precision", PRECISIONS)
-def test_every_precision_is_near_the_model(embeddings, precision):
     encoder = SentenceTransformerEncoder(device="cpu", precision=precision)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    together = encoder.encode(LENGTHS, "passage")
+    torch.set_num_threads(3)
+    np.testing.assert_array_equal(encoder.encode(LENGTHS[::-1], "passage"), together[::-1])
+    torch.set_num_threads(threads)
+    for row, text in enumerate(LENGTHS[:-2]):
+        np.testing.assert_array_equal(encoder.encode([text], "passage")[0], together[row])
     cosines = (encoder.encode(TEXTS, "passage") * embeddings).sum(axis=1)
     np.testing.assert_allclose(cosines, 1, atol={"fp32": 1e-6, "bf16": 1e-3}[precision])
-
-
-@pytest.mark.parametrize("precision", [BF16])
-def test_another_precision_changes_embeddings_and_fingerprint(embeddings, precision):
-    encoder = SentenceTransformerEncoder(device="cpu", precision=precision)
-    assert encoder.fingerprint != SentenceTransformerEncoder(device="cpu").fingerprint
-    assert (encoder.encode(TEXTS, "passage") != embeddings).any()
+    is_other = precision != "fp32"
+    assert (encoder.fingerprint != SentenceTransformerEncoder(device="cpu").fingerprint) is is_other
+    assert (encoder.encode(TEXTS, "passage") != embeddings).any() == is_other
 
 
 @pytest.fixture
@@ -156,28 +114,24 @@ def static(tmp_path):
     return model, str(tmp_path)
 
 
-@pytest.mark.parametrize("role", ["query", "passage"])
-def test_a_static_model_is_computed_as_it_is(static, role):
+def test_a_static_model_is_computed_as_it_is(static, store):
     model, folder = static
-    found = SentenceTransformerEncoder(folder, device="cpu").encode(LENGTHS, role)
-    np.testing.assert_allclose(found, model.encode(LENGTHS, normalize_embeddings=True), atol=1e-6)
-
-
-@pytest.mark.parametrize("role", ["query", "passage"])
-def test_a_text_in_which_a_static_model_finds_no_token_has_an_embedding(static, store, role):
-    _, folder = static
-    found = embed(SentenceTransformerEncoder(folder, device="cpu"), store, ["", "iron", " "], role)
-    np.testing.assert_allclose(found[[0, 2]], 8**-0.5)
+    encoder = SentenceTransformerEncoder(folder, device="cpu")
+    expected = model.encode(LENGTHS, normalize_embeddings=True)
+    for role in ("query", "passage"):
+        np.testing.assert_allclose(encoder.encode(LENGTHS, role), expected, atol=1e-6)
+        without_tokens = embed(encoder, store, ["", "iron", " "], role)[[0, 2]]
+        np.testing.assert_allclose(without_tokens, 8**-0.5)
 
 
 @pytest.mark.skipif(find_spec("optimum") is not None, reason="optimum is installed")
 @pytest.mark.parametrize("backend", ["onnx", "openvino"])
 def test_a_backend_is_handed_to_sentence_transformers_which_says_what_it_needs(backend):
-    made = SentenceTransformerEncoder(device="cpu", backend=backend)
-    assert made.fingerprint != SentenceTransformerEncoder(device="cpu").fingerprint
-    assert made.without_effect == ()  # the texts of a batch are computed together
+    encoder = SentenceTransformerEncoder(device="cpu", backend=backend)
+    assert encoder.fingerprint != SentenceTransformerEncoder(device="cpu").fingerprint
+    assert encoder.without_effect == ()  # the texts of a batch are computed together
     with pytest.raises(EncoderError, match=rf"^encoder\.backend: .*pip install `?sentence-transformers\[{backend}\]"):
-        made.encode(TEXTS, "passage")
+        encoder.encode(TEXTS, "passage")
 
 
 @pytest.mark.skipif(cpu_has_bf16(), reason="this CPU has bf16")
@@ -192,26 +146,24 @@ def test_the_device_that_is_taken_is_the_one_that_torch_would_take():
     assert fastest_device() == (torch.accelerator.current_accelerator() or torch.device("cpu")).type
 
 
-@pytest.mark.parametrize("setting", [{"device": "meta"}, {"device": "meta", "batch_size": 8}])
-def test_what_moves_the_last_bits_changes_the_fingerprint(setting):
-    others = [SentenceTransformerEncoder(device="cpu"), SentenceTransformerEncoder(device="meta", batch_size=9)]
-    assert SentenceTransformerEncoder(**setting).fingerprint not in [other.fingerprint for other in others]
+def test_a_batch_size_and_a_device_count_where_they_move_the_last_bits():
+    settings = [
+        {"device": "cpu", "batch_size": 1},
+        {"device": "cpu", "batch_size": 64},
+        {"device": "meta"},
+        {"device": "meta", "batch_size": 8},
+    ]
+    encoders = [SentenceTransformerEncoder(**options) for options in settings]
+    fingerprints = [encoder.fingerprint for encoder in encoders]
+    assert fingerprints[0] == fingerprints[1]
+    assert len({*fingerprints}) == 3
+    assert ["batch_size" in encoder.without_effect for encoder in encoders] == [True, True, False, False]
 
 
-def test_the_batch_size_has_no_effect_on_the_cpu():
-    one, other = (SentenceTransformerEncoder(device="cpu", batch_size=size) for size in (1, 64))
-    assert one.fingerprint == other.fingerprint
-    assert "batch_size" in one.without_effect
-    assert "batch_size" not in SentenceTransformerEncoder(device="meta").without_effect
-
-
-def test_a_model_that_is_nowhere_is_refused_with_a_way_to_get_it(monkeypatch):
+def test_a_model_or_device_that_is_not_there_is_refused(monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(EncoderError, match=r"encoder\.model: 'no/model' is neither .* run 'hf download no/model"):
         _ = SentenceTransformerEncoder("no/model").fingerprint
-
-
-@pytest.mark.parametrize("device", ["cuda:99", "abacus"])
-def test_a_device_that_is_not_there_is_refused(device):
-    with pytest.raises(EncoderError, match=f"encoder.device: found '{device}', which cannot be used here"):
-        SentenceTransformerEncoder(device=device)
+    for device in ("cuda:99", "abacus"):
+        with pytest.raises(EncoderError, match=f"encoder.device: found '{device}', which cannot be used here"):
+            SentenceTransformerEncoder(device=device)

@@ -24,7 +24,7 @@ from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.models.language.endpoint import say_spent
 from ragsweep.retrieval import DenseRetriever, OpenAIEncoder, Search, rank
 from ragsweep.store.identity import identity
-from ragsweep.store.stage_store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE
 from ragsweep.testing import EncoderContract
 
 pytestmark = [pytest.mark.extra("openai"), pytest.mark.usefixtures("secret_key")]
@@ -33,7 +33,7 @@ TEXTS = [f"text {number} of the corpus" for number in range(10)]
 
 def vector(text, dimensions=36):
     """The letters and digits of a text, counted: an embedding that is not normalised."""
-    return [text.lower().count(each) + 0.5 for each in (ascii_lowercase + digits)[-dimensions:]]
+    return [text.lower().count(character) + 0.5 for character in (ascii_lowercase + digits)[-dimensions:]]
 
 
 def embeddings(texts, **more):
@@ -62,11 +62,6 @@ def encoder(server):
     return OpenAIEncoder(model="model", base_url=server.url, timeout_s=5, retries=2, batch_size=4)
 
 
-@pytest.fixture
-def store(tmp_path):
-    return Store(str(tmp_path / "store"))
-
-
 def asked(server):
     """How often each text was sent."""
     return Counter(text for request in server.requests for text in request["input"])
@@ -92,8 +87,8 @@ def test_embeddings_for_inner_products_keep_the_lengths_with_which_they_arrive(e
     by_dot = replace(encoder, similarity="dot")
     assert by_dot.encode(TEXTS, "passage").tolist() == [vector(text) for text in TEXTS]
     assert by_dot.fingerprint != encoder.fingerprint
-    found = rank(DenseRetriever(by_dot, NO_STORE), Search(tuple(TEXTS), ("corpus",)), 1)
-    assert found.scores[0, 0] == max(float(np.dot(vector(text), vector("corpus"))) for text in TEXTS)
+    ranking = rank(DenseRetriever(by_dot, NO_STORE), Search(tuple(TEXTS), ("corpus",)), 1)
+    assert ranking.scores[0, 0] == max(float(np.dot(vector(text), vector("corpus"))) for text in TEXTS)
 
 
 class TestOpenAI(EncoderContract):
@@ -125,30 +120,28 @@ def number(value):
     return wrong(lambda body: body["data"][0]["embedding"].__setitem__(3, value))
 
 
-@pytest.mark.parametrize(
-    ("reply", "expected"),
-    [
-        (wrong(lambda body: body["data"].pop()), "of shape [3, 36], expected [4 texts, dimensions]"),
-        (wrong(lambda body: body["data"][0].update(index=0)), "other indices than 0 to 3, each once"),
-        (wrong(lambda body: [row.pop("index") for row in body["data"][:2]]), "other indices than 0 to 3"),
-        (wrong(lambda body: body["data"][0].update(embedding="AAAA")), "no list of embeddings"),
-        (wrong(lambda body: body["data"][0].update(embedding=[1.0])), "no list of embeddings of the same dimensions"),
-        (wrong(lambda body: [row.update(embedding=[0.0, 0.0]) for row in body["data"]]), "of zeros only"),
-        (number(float("nan")), "not finite"),
-        (number(1e300), "not finite"),
-        (lambda prompt, times: Reply(b"<html>"), "cannot be read"),
-        (
-            lambda prompt, times: Reply(json.dumps({"error": {"message": f"no model, {KEY}"}}).encode()),
-            "is an error: no model, ***;",
-        ),
-    ],
-)
-def test_a_response_that_is_no_embeddings_is_one_line_and_not_paid_for_again(encoder, server, reply, expected):
-    server.reply = reply
-    line = failure(replace(encoder, concurrency=1), TEXTS[:4])
-    assert line.startswith(f"{server.url}: the response ")
-    assert expected in line
-    assert len(server.requests) == 1
+NO_MODEL = json.dumps({"error": {"message": f"no model, {KEY}"}}).encode()
+WRONG = [
+    (wrong(lambda body: body["data"].pop()), "of shape [3, 36], expected [4 texts, dimensions]"),
+    (wrong(lambda body: body["data"][0].update(index=0)), "other indices than 0 to 3, each once"),
+    (wrong(lambda body: [row.pop("index") for row in body["data"][:2]]), "other indices than 0 to 3"),
+    (wrong(lambda body: body["data"][0].update(embedding="AAAA")), "no list of embeddings"),
+    (wrong(lambda body: body["data"][0].update(embedding=[1.0])), "no list of embeddings of the same dimensions"),
+    (wrong(lambda body: [row.update(embedding=[0.0, 0.0]) for row in body["data"]]), "of zeros only"),
+    (number(float("nan")), "not finite"),
+    (number(1e300), "not finite"),
+    (lambda prompt, times: Reply(b"<html>"), "cannot be read"),
+    (lambda prompt, times: Reply(NO_MODEL), "is an error: no model, ***;"),
+]
+
+
+def test_a_response_that_is_no_embeddings_is_one_line_and_not_paid_for_again(encoder, server):
+    for row, (reply, expected) in enumerate(WRONG, start=1):
+        server.reply = reply
+        line = failure(replace(encoder, concurrency=1), TEXTS[:4])
+        assert line.startswith(f"{server.url}: the response ")
+        assert expected in line
+        assert len(server.requests) == row
 
 
 def test_embeddings_without_an_index_are_in_the_order_of_the_texts(encoder, server):
@@ -173,17 +166,17 @@ def strict(prompt, times):
     """Refuses a text of more than `LIMIT` characters, as TEI does."""
     if all(len(text) <= LIMIT for text in prompt.split("\n")):
         return good(prompt, times)
-    said = "Input validation error: `inputs` must have less than 512 tokens. Given: 534"
-    return Reply(json.dumps({"error": said, "error_type": "Validation"}).encode(), 413)
+    refusal = "Input validation error: `inputs` must have less than 512 tokens. Given: 534"
+    return Reply(json.dumps({"error": refusal, "error_type": "Validation"}).encode(), 413)
 
 
 def test_of_a_long_text_only_the_beginning_is_sent(encoder, server, capfd):
     server.reply = strict
     cut = replace(encoder, truncate=LIMIT)
     texts = ["tea" * 20, "iron"]
-    found = cut.encode(texts, "passage")
+    embeddings = cut.encode(texts, "passage")
     assert server.requests[-1]["input"] == ["tea" * 10, "iron"]
-    np.testing.assert_array_equal(found, encoder.encode(["tea" * 10, "iron"], "passage"))
+    np.testing.assert_array_equal(embeddings, encoder.encode(["tea" * 10, "iron"], "passage"))
     assert "encoder.truncate=30: only the beginning of longer texts is sent" in capfd.readouterr().err
 
 
@@ -211,8 +204,8 @@ def test_all_requests_are_counted_those_that_take_the_time_too(encoder, server, 
 
 def test_settings_that_change_an_embedding_change_the_fingerprint(encoder, server):
     variants = [encoder, *(replace(encoder, **{name: value}) for name, value in CHANGING.items())]
-    assert len({each.fingerprint for each in variants}) == 1 + len(CHANGING)
-    assert len({identity_of(each) for each in variants}) == 1 + len(CHANGING)
+    assert len({variant.fingerprint for variant in variants}) == len(variants)
+    assert len({identity_of(variant) for variant in variants}) == len(variants)
     other = replace(encoder, headers_env={"api-key": "OTHER_KEY"}, api_key_env=None)
     assert identity_of(other) == identity_of(encoder)
     replace(encoder, **CHANGING).encode(TEXTS[:1], "query")

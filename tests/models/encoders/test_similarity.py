@@ -42,8 +42,8 @@ class Lengths(Encoder):
 
 def by_products(query):
     """The passages by inner product with a query, by a slow loop."""
-    [asked, *embeddings] = Lengths().encode([query, *PASSAGES], "query").tolist()
-    scores = [sum(a * b for a, b in zip(asked, each, strict=True)) for each in embeddings]
+    [of_query, *embeddings] = Lengths().encode([query, *PASSAGES], "query").tolist()
+    scores = [sum(a * b for a, b in zip(of_query, embedding, strict=True)) for embedding in embeddings]
     order = sorted(range(len(scores)), key=lambda at: (-scores[at], at))
     return order, [scores[at] for at in order]
 
@@ -88,7 +88,7 @@ def test_the_whole_manual_has_the_score_of_sentence_transformers_own_evaluator(d
     ranking = rank(DenseRetriever(encoder, NO_STORE), manual_search, 5)
     qrels, units = manual_pages.qrels, manual_pages.passage_units
     judged = judge(units[ranking.passages], qrels.query, qrels.unit, qrels.grade)
-    found = float(ndcg(judged, 5).mean())
+    score = float(ndcg(judged, 5).mean())
     relevant = {}
     for query, unit in zip(qrels.query.tolist(), qrels.unit.tolist(), strict=True):
         relevant.setdefault(str(query), set()).add(str(unit))
@@ -96,20 +96,17 @@ def test_the_whole_manual_has_the_score_of_sentence_transformers_own_evaluator(d
     queries = {str(row): text for row, text in enumerate(manual_search.queries)}
     cutoffs = {key: [5] for key in ("ndcg_at_k", "accuracy_at_k", "precision_recall_at_k", "mrr_at_k", "map_at_k")}
     evaluator = InformationRetrievalEvaluator(queries, corpus, relevant, **cutoffs, show_progress_bar=False)
-    [expected] = [
-        value
-        for name, value in evaluator(SentenceTransformer(dot_model, device="cpu")).items()
-        if name.endswith("dot_ndcg@5")
-    ]
-    assert found == pytest.approx(expected, abs=1e-9)
-    assert round(found, 4) == 0.4761
+    scores = evaluator(SentenceTransformer(dot_model, device="cpu"))
+    [expected] = [value for name, value in scores.items() if name.endswith("dot_ndcg@5")]
+    assert score == pytest.approx(expected, abs=1e-9)
+    assert round(score, 4) == 0.4761
 
 
-@pytest.mark.parametrize("index", [ExactIndex(), FaissIndex("HNSW32")])
-def test_dense_retrieval_ranks_by_inner_products(index):
-    ranking = rank(DenseRetriever(Lengths(), NO_STORE, index), Search(PASSAGES, QUERIES), 6)
-    for row, query in enumerate(QUERIES):
-        assert (ranking.passages[row].tolist(), ranking.scores[row].tolist()) == by_products(query)
+def test_dense_retrieval_ranks_by_inner_products():
+    for index in (ExactIndex(), FaissIndex("HNSW32")):
+        ranking = rank(DenseRetriever(Lengths(), NO_STORE, index), Search(PASSAGES, QUERIES), 6)
+        for row, query in enumerate(QUERIES):
+            assert (ranking.passages[row].tolist(), ranking.scores[row].tolist()) == by_products(query)
 
 
 def test_a_model_for_another_similarity_is_refused_unless_one_is_set(dot_model, tmp_path):
@@ -135,14 +132,14 @@ def first(passages=(0, 1, 2)):
 def test_a_reranker_of_a_dot_encoder_compares_by_inner_products_and_says_so():
     reranker = EncoderReranker(Lengths(), NO_STORE)
     assert "inner product" in reranker.formula
-    found = reranker.rerank(Search(PASSAGES, QUERIES), first(), 3)
+    ranking = reranker.rerank(Search(PASSAGES, QUERIES), first(), 3)
     for row, query in enumerate(QUERIES):
-        assert found.scores[row].tolist() == [score for at, score in zip(*by_products(query), strict=True) if at < 3]
+        assert ranking.scores[row].tolist() == [score for at, score in zip(*by_products(query), strict=True) if at < 3]
 
 
 def test_the_redundancy_of_mmr_is_a_cosine_whatever_the_encoder():
     """Of two copies, one of them twice as long, the longer is no more redundant."""
     search = Search(("iron", "iron iron", "tea"), QUERIES)
-    found = MmrReranker(Lengths(), NO_STORE, relevance=0.4, similarity="cosine").rerank(search, first(), 3)
-    assert found.passages[0].tolist() == [0, 2, 1]
-    assert found.scores.max() <= 1
+    ranking = MmrReranker(Lengths(), NO_STORE, relevance=0.4, similarity="cosine").rerank(search, first(), 3)
+    assert ranking.passages[0].tolist() == [0, 2, 1]
+    assert ranking.scores.max() <= 1

@@ -25,9 +25,8 @@ TEXTS = [
 pytestmark = pytest.mark.skipif(find_spec("wordllama") is None, reason="the extra wordllama is not installed")
 
 
-@pytest.fixture(scope="module")
-def package():
-    """The package's own inference, on its own files."""
+def test_embeddings_are_those_of_the_package():
+    """Of its own inference, on its own files."""
     import wordllama
     from safetensors.numpy import load_file
     from tokenizers import Tokenizer
@@ -35,12 +34,9 @@ def package():
     folder = Path(wordllama.__file__).parent
     tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
     vectors = load_file(folder / "weights" / "l2_supercat_256.safetensors")["embedding.weight"]
-    return wordllama.WordLlamaInference(vectors, tokenizer)
-
-
-@pytest.mark.parametrize("role", ["query", "passage"])
-def test_embeddings_are_those_of_the_package(package, role):
-    np.testing.assert_allclose(WordLlamaEncoder().encode(TEXTS, role), package.embed(TEXTS, norm=True), atol=1e-6)
+    expected = wordllama.WordLlamaInference(vectors, tokenizer).embed(TEXTS, norm=True)
+    for role in ("query", "passage"):
+        np.testing.assert_allclose(WordLlamaEncoder().encode(TEXTS, role), expected, atol=1e-6)
 
 
 @pytest.mark.usefixtures("processes")
@@ -53,31 +49,21 @@ def test_nothing_is_imported_but_the_files_are_read():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.fixture
-def fingerprint():
-    """Of the package as it is installed."""
-    return WordLlamaEncoder().fingerprint
-
-
-@pytest.fixture
-def other_package(tmp_path, monkeypatch):
-    """The folder of another package of this name, which has no files yet."""
-    folder = tmp_path / "wordllama"
-    folder.mkdir()
-    (folder / "__init__.py").touch()
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "wordllama", raising=False)
-    return folder
-
-
-@pytest.mark.parametrize("changed", ["weights", "tokenizers"])
-def test_other_files_have_another_fingerprint(fingerprint, other_package, changed):
+def test_other_files_have_another_fingerprint(tmp_path, monkeypatch):
     installed = Path(metadata.distribution("wordllama").locate_file("wordllama"))
-    for part in ("weights", "tokenizers"):
-        [file] = (installed / part).glob("l2*")
-        (other_package / part).mkdir()
-        (other_package / part / file.name).write_bytes(b"{}" if part == changed else file.read_bytes())
-    assert WordLlamaEncoder().fingerprint != fingerprint
+    fingerprints = {WordLlamaEncoder().fingerprint}
+    for changed in ("weights", "tokenizers"):
+        folder = tmp_path / changed / "wordllama"
+        for part in ("weights", "tokenizers"):
+            [file] = (installed / part).glob("l2*")
+            (folder / part).mkdir(parents=True)
+            (folder / part / file.name).write_bytes(b"{}" if part == changed else file.read_bytes())
+        (folder / "__init__.py").touch()
+        with monkeypatch.context() as patch:
+            patch.syspath_prepend(str(folder.parent))
+            patch.delitem(sys.modules, "wordllama", raising=False)
+            fingerprints.add(WordLlamaEncoder().fingerprint)
+    assert len(fingerprints) == 3
 
 
 def test_a_missing_package_is_named_before_anything_runs(monkeypatch):

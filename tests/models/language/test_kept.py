@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -19,7 +20,6 @@ from hypothesis import strategies as st
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ModelError
 from ragsweep.models.language.kept import KeptResponses
-from ragsweep.store.stage_store import Store
 
 KEEP = """
 import sys
@@ -87,11 +87,8 @@ def test_threads_that_need_the_same_response_ask_once(kept):
         all_wait.wait()
         assert kept.get("prompt", ask) == {"text": "1"}
 
-    threads = [threading.Thread(target=need) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: need(), range(8)))
     assert asked == [1]
 
 
@@ -125,53 +122,44 @@ def test_a_killed_process_loses_no_response_that_it_had_received(kept):
     assert [kept.get(number, refuse)["text"] for number in numbers] == [str(number) for number in numbers]
 
 
-@pytest.mark.parametrize(
-    ("response", "checksum"),
-    [
-        ('{"text": "C"}', None),
-        (b"\xff", None),
-        *((damage, digest(damage)) for damage in ("[1]", "not JSON", '{"text": NaN}', "[" * 200_000)),
-    ],
-    ids=["changed", "bytes", "list", "text", "NaN", "deep"],
-)
-def test_a_damaged_response_is_asked_for_again(kept, response, checksum):
+def test_a_damaged_response_is_asked_for_again(kept):
     kept.get("prompt", lambda: {"text": "B"})
-    change(kept, "UPDATE responses SET response = ?, checksum = coalesce(?, checksum)", response, checksum)
-    with pytest.warns(UserWarning, match="a kept response is damaged"):
-        assert kept.get("prompt", lambda: {"text": "D"}) == {"text": "D"}
-    assert kept.get("prompt", refuse) == {"text": "D"}
+    with_checksum = ((damage, digest(damage)) for damage in ("[1]", "not JSON", '{"text": NaN}', "[" * 200_000))
+    for response, checksum in (('{"text": "C"}', None), (b"\xff", None), *with_checksum):
+        change(kept, "UPDATE responses SET response = ?, checksum = coalesce(?, checksum)", response, checksum)
+        with pytest.warns(UserWarning, match="a kept response is damaged"):
+            assert kept.get("prompt", lambda: {"text": "D"}) == {"text": "D"}
+        assert kept.get("prompt", refuse) == {"text": "D"}
+
+
+def assert_refused(kept, expected):
+    """A file is refused, with what it says, before anything is asked, and stays as it is."""
+    before = kept.path.read_bytes()
+    for attempt in (lambda: kept.find("prompt"), lambda: kept.get("prompt", refuse)):
+        with pytest.raises(ModelError, match=expected):
+            attempt()
+    assert kept.path.read_bytes() == before
 
 
 def test_a_file_that_is_no_database_is_an_error_and_stays(kept):
     kept.path.write_text("no database, but perhaps something dear\n" * 100)
-    before = kept.path.read_bytes()
-    for attempt in (lambda: kept.find("prompt"), lambda: kept.get("prompt", refuse)):
-        with pytest.raises(ModelError, match=r"answers\.sqlite: found no intact database.*move the file away"):
-            attempt()
-    assert kept.path.read_bytes() == before
+    assert_refused(kept, r"answers\.sqlite: found no intact database.*move the file away")
 
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0"
 NAMES = "key, request, response, checksum"
 
 
-@pytest.mark.parametrize(
-    "statements",
-    [
-        [f"CREATE VIEW responses AS SELECT i AS key, i AS request, i AS response, i AS checksum FROM ({ENDLESS})"],
-        [
-            f"CREATE TABLE responses ({NAMES})",
-            "CREATE TRIGGER responses BEFORE INSERT ON responses BEGIN SELECT raise(abort, 'no'); END",
-        ],
-    ],
-    ids=["view", "trigger"],
-)
-def test_what_a_file_would_execute_is_an_error_before_anything_is_asked(kept, statements):
-    for statement in (*statements, "PRAGMA user_version = 1"):
-        change(kept, statement)
-    for attempt in (lambda: kept.find("prompt"), lambda: kept.get("prompt", refuse)):
-        with pytest.raises(ModelError, match=r"answers\.sqlite: found no intact .*view or a trigger.*move the file"):
-            attempt()
+VIEW = f"CREATE VIEW responses AS SELECT i AS key, i AS request, i AS response, i AS checksum FROM ({ENDLESS})"
+TRIGGER = "CREATE TRIGGER responses BEFORE INSERT ON responses BEGIN SELECT raise(abort, 'no'); END"
+
+
+def test_what_a_file_would_execute_is_an_error_before_anything_is_asked(tmp_path):
+    for name, statements in {"view": [VIEW], "trigger": [f"CREATE TABLE responses ({NAMES})", TRIGGER]}.items():
+        kept = KeptResponses(tmp_path / f"{name}.sqlite")
+        for statement in (*statements, "PRAGMA user_version = 1"):
+            change(kept, statement)
+        assert_refused(kept, rf"{name}\.sqlite: found no intact .*view or a trigger.*move the file")
 
 
 def test_a_file_that_a_killed_process_left_empty_is_filled(kept):
@@ -204,24 +192,18 @@ def test_a_read_only_file_gives_what_it_has_and_anything_else_is_an_error(as_rea
         kept.get("other", lambda: {"text": "C"})
     with pytest.raises(ModelError, match=r"kept responses: cannot use"):
         KeptResponses(as_reader / "folder" / "answers.sqlite").get("prompt", refuse)
-    assert KeptResponses(as_reader / "answers.sqlite", enabled=False).get("prompt", lambda: {"text": "C"}) == {
-        "text": "C"
-    }
+    not_kept = KeptResponses(as_reader / "answers.sqlite", enabled=False)
+    assert not_kept.get("prompt", lambda: {"text": "C"}) == {"text": "C"}
 
 
-@pytest.mark.parametrize("schema", [0, 2])
-def test_a_file_of_another_schema_is_refused_and_stays(kept, schema):
+def test_a_file_of_another_schema_is_refused_and_stays(kept):
     kept.get("prompt", lambda: {"text": "B"})
-    change(kept, f"PRAGMA user_version = {schema}")
-    before = kept.path.read_bytes()
-    for attempt in (lambda: kept.find("prompt"), lambda: kept.get("prompt", refuse)):
-        with pytest.raises(ModelError, match=f"found schema {schema} of kept responses, expected 1; move it away"):
-            attempt()
-    assert kept.path.read_bytes() == before
+    for schema in (0, 2):
+        change(kept, f"PRAGMA user_version = {schema}")
+        assert_refused(kept, f"found schema {schema} of kept responses, expected 1; move it away")
 
 
-def test_clearing_the_store_keeps_what_was_paid_for(tmp_path):
-    store = Store(str(tmp_path))
+def test_clearing_the_store_keeps_what_was_paid_for(store):
     kept = KeptResponses.of(store)
     kept.get("prompt", lambda: {"text": "B"})
     assert [*store.entries()] == []

@@ -17,7 +17,7 @@ class TestOpenAI(LanguageModelContract):
     def endpoint(self, tmp_path, monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test-12345678")
         monkeypatch.setenv(SWEEP_ID, str(tmp_path))  # a budget of its own
-        with EndpointServer(lambda prompt, times: completion('{"said": "yes"}' if "JSON" in prompt else prompt)) as on:
+        with EndpointServer(lambda prompt, times: completion('{"reply": "yes"}' if "JSON" in prompt else prompt)) as on:
             type(self).settings = {"model": "model", "base_url": on.url}
             yield
 

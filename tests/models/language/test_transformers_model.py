@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from application import in_this_process
+from application import in_this_process, succeeded
 
 from ragsweep.core.errors import ModelError
 from ragsweep.models.encoders import model_files
@@ -85,17 +85,17 @@ def test_the_likeliest_tokens_follow_whatever_the_model_would_sample(copied, log
     assert completion.tokens_in == len(prompt) == 2 + len(CHAT[0].content)  # the marks of both sides
 
 
-@pytest.mark.parametrize("continuation", ["d", "daily"])
-def test_a_continuation_scores_what_its_tokens_do(folder, logits, continuation):
+def test_a_continuation_scores_what_its_tokens_do(folder, logits):
     model = TransformersModel(str(folder), device="cpu")
     tokenizer = model.loaded().tokenizer
-    scores = model.option_scores(CHAT, [continuation, "never", continuation]).log_likelihoods
     _, prompt = model._prompt(tokenizer, CHAT, 5)
-    written = tokenizer.encode(continuation, add_special_tokens=False)
-    assert len(written) == len(continuation)
-    found = logits(prompt + written).log_softmax(-1)
-    expected = sum(float(found[len(prompt) + at - 1, token]) for at, token in enumerate(written))
-    assert scores[0] == scores[2] == pytest.approx(expected, abs=1e-4)
+    for continuation in ("d", "daily"):
+        scores = model.option_scores(CHAT, [continuation, "never", continuation]).log_likelihoods
+        written = tokenizer.encode(continuation, add_special_tokens=False)
+        assert len(written) == len(continuation)
+        log_probabilities = logits(prompt + written).log_softmax(-1)
+        expected = sum(float(log_probabilities[len(prompt) + at - 1, token]) for at, token in enumerate(written))
+        assert scores[0] == scores[2] == pytest.approx(expected, abs=1e-4)
 
 
 def test_other_weights_or_another_template_have_another_fingerprint(copied, tmp_path):
@@ -130,18 +130,19 @@ def drop_a_weight(file):
     save_file(weights, file, metadata={"format": "pt"})
 
 
-@pytest.mark.parametrize(("change", "expected"), REFUSED.values(), ids=REFUSED)
-def test_a_model_that_is_not_there_is_refused_before_it_is_asked(copied, change, expected):
-    change(copied)
-    with pytest.raises(ModelError, match=rf"^language_model\.model: [^\n]*{expected}[^\n]*$"):
-        TransformersModel(str(copied))
-
-
-@pytest.mark.parametrize(("change", "expected"), NOT_LOADED.values(), ids=NOT_LOADED)
-def test_a_model_that_cannot_be_used_is_refused_in_one_line(copied, change, expected):
-    change(copied)
-    with pytest.raises(ModelError, match=rf"^[^\n]*{copied}[^\n]*{expected}[^\n]*$"):
-        TransformersModel(str(copied), device="cpu").complete(CHAT, 1)
+def test_a_model_that_cannot_be_used_is_refused_in_one_line(folder, tmp_path):
+    """One that is not there, or could run code, before it is asked."""
+    uses = [
+        (REFUSED, lambda copied: TransformersModel(str(copied))),
+        (NOT_LOADED, lambda copied: TransformersModel(str(copied), device="cpu").complete(CHAT, 1)),
+    ]
+    for changes, use in uses:
+        for name, (change, expected) in changes.items():
+            copied = shutil.copytree(folder, tmp_path / name)
+            change(copied)
+            with pytest.raises(ModelError, match=rf"^[^\n]*{expected}[^\n]*$") as error:
+                use(copied)
+            assert str(copied) in str(error.value)
 
 
 def test_a_prompt_that_its_template_refuses_is_an_error_in_one_line(folder):
@@ -151,8 +152,7 @@ def test_a_prompt_that_its_template_refuses_is_an_error_in_one_line(folder):
 
 def test_a_run_asks_it_by_its_folder_and_refuses_a_folder_that_is_not_there(application, dataset, folder, tmp_path):
     asked = [*dataset, "retriever=sparse", "query=hyde", "query.max_tokens=4", "language_model=transformers"]
-    process = application.run(*asked, f"language_model.model={folder}")
-    assert process.returncode == 0, process.stderr
+    succeeded(application.script_here("run", *application.arguments(*asked, f"language_model.model={folder}")))
     [run] = application.runs()
     assert run.data.params["language_model.model"].endswith("tiny")
     refused = in_this_process(tmp_path, "run", *asked, "language_model.model=./nowhere")

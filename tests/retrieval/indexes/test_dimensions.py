@@ -35,7 +35,7 @@ def retrieve(depth=10, store=NO_STORE, encoder=DrawnEncoder, **settings):
 
 
 def test_fewer_dimensions_change_the_ranking_also_beside_a_stored_one(store):
-    one, other = (retrieve(store=store, dimensions=each) for each in (None, 64))
+    one, other = (retrieve(store=store, dimensions=number) for number in (None, 64))
     assert not np.array_equal(one.scores, other.scores)
 
 
@@ -55,8 +55,8 @@ def test_the_first_dimensions_are_those_of_sentence_transformers(store):
     folder = str(SentenceTransformerEncoder(device="cpu").folder)
     model = SentenceTransformer(folder, device="cpu", truncate_dim=48)
     texts = ["Iron tablets are taken daily.", "Malaria is found with a rapid test."]
-    found = embed(SentenceTransformerEncoder(folder, device="cpu", dimensions=48), store, texts, "passage")
-    np.testing.assert_allclose(found, model.encode(texts, normalize_embeddings=True), atol=1e-6)
+    embeddings = embed(SentenceTransformerEncoder(folder, device="cpu", dimensions=48), store, texts, "passage")
+    np.testing.assert_allclose(embeddings, model.encode(texts, normalize_embeddings=True), atol=1e-6)
 
 
 def test_more_dimensions_than_there_are_cannot_be_kept():

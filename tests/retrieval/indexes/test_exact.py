@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rankings import are_same
 from threadpoolctl import threadpool_limits
 
 from ragsweep.retrieval.indexes.exact import ExactSearch, canonical_scores
@@ -23,10 +24,6 @@ def obvious(queries, passages, depth):
         scores = [sum(a * b for a, b in zip(query, passage, strict=True)) for passage in passages.tolist()]
         best.append(sorted(range(len(scores)), key=lambda passage: (-scores[passage], passage))[:depth])
     return best
-
-
-def same(one, other):
-    return np.array_equal(one.passages, other.passages) and np.array_equal(one.scores, other.scores)
 
 
 @given(FEW, FEW, st.integers(1, 50), st.integers(1, 50), st.integers(1, 3))
@@ -63,11 +60,11 @@ def test_blocks_threads_batches_and_blas_do_not_show(order):
         passages = passages[np.argsort(passages @ queries[0])]
     expected = ExactSearch(passages, 3000, 1)(queries, 50)
     for block, threads in ((11, 1), (97, 3), (2048, 2), (5000, 7)):
-        assert same(ExactSearch(passages, block, threads)(queries, 50), expected)
+        assert are_same(ExactSearch(passages, block, threads)(queries, 50), expected)
     alone = [ExactSearch(passages)(queries[[row]], 50) for row in range(20)]
-    assert all(same(ranking, expected.row(row)) for row, ranking in enumerate(alone))
+    assert all(are_same(ranking, expected.row(row)) for row, ranking in enumerate(alone))
     with threadpool_limits(2):
-        assert same(ExactSearch(passages)(queries, 50), expected)
+        assert are_same(ExactSearch(passages)(queries, 50), expected)
 
 
 def test_embeddings_of_any_length_are_ranked():
@@ -80,9 +77,6 @@ def test_embeddings_of_any_length_are_ranked():
 def test_the_depth_may_exceed_the_corpus():
     ranking = ExactSearch(np.eye(3, dtype=np.float32))(np.eye(3, dtype=np.float32)[[1]], 100)
     assert (ranking.passages.tolist(), ranking.scores.tolist()) == ([[1, 0, 2]], [[1, 0, 0]])
-
-
-def test_one_passage_is_a_corpus():
     assert ExactSearch(np.ones((1, 4), np.float32))(np.ones((2, 4), np.float32), 5).scores.tolist() == [[4], [4]]
 
 
@@ -91,7 +85,7 @@ def test_embeddings_may_be_mapped_from_a_file(tmp_path):
     passages, queries = vectors(rng, 500), vectors(rng, 5)
     np.save(tmp_path / "passages.npy", passages)
     mapped = np.load(tmp_path / "passages.npy", mmap_mode="r")
-    assert same(ExactSearch(mapped, 64)(queries, 9), ExactSearch(passages, 64)(queries, 9))
+    assert are_same(ExactSearch(mapped, 64)(queries, 9), ExactSearch(passages, 64)(queries, 9))
 
 
 def test_faiss_finds_the_same_passages():
@@ -101,9 +95,9 @@ def test_faiss_finds_the_same_passages():
     passages, queries = vectors(rng, 5000, 384), vectors(rng, 20, 384)
     index = faiss.IndexFlatIP(384)
     index.add(passages)
-    scores, found = index.search(queries, 100)
+    scores, candidates = index.search(queries, 100)
     ranking = ExactSearch(passages)(queries, 100)
-    assert (np.sort(ranking.passages) == np.sort(found)).mean() > 0.9999
+    assert (np.sort(ranking.passages) == np.sort(candidates)).mean() > 0.9999
     np.testing.assert_allclose(ranking.scores, scores, atol=1e-6)
 
 

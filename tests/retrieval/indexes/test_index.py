@@ -2,16 +2,10 @@
 
 import numpy as np
 import pytest
+from rankings import are_same
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.retrieval import (
-    DenseRetriever,
-    Encoder,
-    ExactIndex,
-    FaissIndex,
-    Search,
-    rank,
-)
+from ragsweep.retrieval import DenseRetriever, Encoder, ExactIndex, FaissIndex, Search, rank
 from ragsweep.store.stage_store import Store
 
 HNSW = FaissIndex("HNSW4", {"efConstruction": 8}, {"efSearch": 12})
@@ -45,38 +39,28 @@ def retrieve(store, search):
     return retrieve
 
 
-def same(one, other):
-    return np.array_equal(one.passages, other.passages) and np.array_equal(one.scores, other.scores)
+@pytest.mark.usefixtures("long_work")
+def test_an_index_that_finds_everything_gives_the_exact_ranking(retrieve):
+    exact, probes = retrieve(ExactIndex(), 1500), {"nprobe": 4}
+    indexes = {"Flat": {}, "HNSW32": {"efSearch": 1500}, "IVF4,PQ8": probes, "OPQ8,IVF4,PQ8": probes, "SQ8": {}}
+    for factory, search in indexes.items():
+        ranking = retrieve(FaissIndex(factory, search=search), 1500)
+        assert ranking.recall_of_exact.tolist() == [1] * 30, factory
+        assert are_same(ranking, exact), factory
+    assert are_same(retrieve(FaissIndex("Flat")), retrieve(ExactIndex()))  # at any depth
 
 
 @pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize("factory", ["Flat", "HNSW32", "IVF4,PQ8", "OPQ8,IVF4,PQ8", "SQ8"])
-def test_an_index_that_finds_everything_gives_the_exact_ranking(retrieve, factory):
-    search = {"nprobe": 4} if "IVF" in factory else {"efSearch": 1500} if "HNSW" in factory else {}
-    exact, found = retrieve(ExactIndex(), 1500), retrieve(FaissIndex(factory, search=search), 1500)
-    assert found.recall_of_exact.tolist() == [1] * 30
-    assert same(found, exact)
-
-
-def test_a_flat_index_ranks_as_exact_search_at_any_depth(retrieve):
-    assert same(retrieve(FaissIndex("Flat")), retrieve(ExactIndex()))
-
-
 @pytest.mark.parametrize("index", [HNSW, IVF_PQ], ids=repr)
-class TestApproximateIndex:
-    @pytest.mark.usefixtures("long_work")
-    def test_recall_is_the_share_of_the_exact_passages_that_were_found(self, retrieve, index):
-        exact, found = retrieve(ExactIndex()).passages.tolist(), retrieve(index)
-        shares = [len({*best} & {*row}) / 10 for best, row in zip(exact, found.passages.tolist(), strict=True)]
-        assert found.recall_of_exact.tolist() == pytest.approx(shares)
-        assert 0 < np.mean(shares) < 1
-
-    @pytest.mark.usefixtures("long_work")
-    def test_a_kept_ranking_is_the_one_that_was_made(self, retrieve, index, store):
-        made, kept, anew = retrieve(index), retrieve(index), retrieve(index, store=Store(store.path, enabled=False))
-        assert all(np.array_equal(vars(made)[name], vars(kept)[name]) for name in vars(made))
-        assert same(anew, made)
-        assert np.array_equal(anew.recall_of_exact, made.recall_of_exact)
+def test_recall_is_the_share_of_the_exact_passages_that_were_found_and_is_kept(retrieve, index, store):
+    exact, made = retrieve(ExactIndex()).passages.tolist(), retrieve(index)
+    shares = [len({*best} & {*row}) / 10 for best, row in zip(exact, made.passages.tolist(), strict=True)]
+    assert made.recall_of_exact.tolist() == pytest.approx(shares)
+    assert 0 < np.mean(shares) < 1
+    kept, anew = retrieve(index), retrieve(index, store=Store(store.path, enabled=False))
+    assert all(np.array_equal(vars(made)[name], vars(kept)[name]) for name in vars(made))
+    assert are_same(anew, made)
+    assert np.array_equal(anew.recall_of_exact, made.recall_of_exact)
 
 
 @pytest.mark.parametrize("index", [HNSW, IVF_PQ], ids=repr)
@@ -92,29 +76,14 @@ def test_the_number_of_threads_does_not_show_in_an_index(index):
     assert np.array_equal(built[0]["index"], built[1]["index"])
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"factory": "HNWS32"}, "index.factory: FAISS could not parse index string HNWS32"),
-        ({"factory": "HNSW32", "build": {"ef": 2}}, "index.build: FAISS .*could not set parameter ef"),
-        ({"factory": "HNSW32", "search": {"nprobe": 2}}, "index.search: FAISS .*could not set parameter nprobe"),
-    ],
-)
-def test_names_that_faiss_does_not_know_are_refused_before_anything_is_searched(settings, message):
-    with pytest.raises(ConfigError, match=f"^{message}"):
-        FaissIndex(**settings).check()
-
-
-@pytest.mark.parametrize(
-    ("factory", "message"),
-    [
-        ("PQ5", r"The dimension of the vector \(d\) should be a multiple of the number of subquantizers"),
-        (
-            "IVF1501,PQ2",
-            r"Number of training points \(1500\) should be at least as large",
-        ),
-    ],
-)
-def test_an_index_that_cannot_be_built_is_refused_by_name(retrieve, factory, message):
-    with pytest.raises(ConfigError, match=f"^index.factory: FAISS {message}"):
-        retrieve(FaissIndex(factory))
+def test_what_faiss_refuses_is_named_with_its_setting(retrieve):
+    for index, setting in [  # before anything is searched
+        (FaissIndex("HNWS32"), "factory: .*HNWS32"),
+        (FaissIndex("HNSW32", build={"ef": 2}), "build: .* ef"),
+        (FaissIndex("HNSW32", search={"nprobe": 2}), "search: .* nprobe"),
+    ]:
+        with pytest.raises(ConfigError, match=f"^index.{setting}"):
+            index.check()
+    for factory, message in (("PQ5", r"should be a multiple of"), ("IVF1501,PQ2", r"training points \(1500\)")):
+        with pytest.raises(ConfigError, match=f"^index.factory: .*{message}"):
+            retrieve(FaissIndex(factory))

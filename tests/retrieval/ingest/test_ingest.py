@@ -9,37 +9,19 @@ from application import PROJECT
 from endpoint_server import EndpointServer, completion
 from omegaconf import OmegaConf
 from rank_bm25 import BM25Okapi
+from rankings import SPARSE, collection_of, paged, ranking_task
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.datasets import (
-    Collection,
-    Dataset,
-    DatasetFormat,
-    Document,
-    Judgment,
-    PdfDocuments,
-    Query,
-    RecursiveChunker,
-)
-from ragsweep.retrieval import (
-    ContextualIngest,
-    OpenAIModel,
-    PipelineRetriever,
-    Reranker,
-    SparseRetriever,
-    WrittenIngest,
-    rank,
-)
+from ragsweep.datasets import Dataset, PdfDocuments, RecursiveChunker
+from ragsweep.retrieval import ContextualIngest, OpenAIModel, PipelineRetriever, Reranker, WrittenIngest, rank
 from ragsweep.retrieval.ingest.contextual import heading_paths
 from ragsweep.retrieval.ingest.ingest import dataset_of
 from ragsweep.store.stage_store import NO_STORE, Store
-from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
-from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.search import search_of
 from ragsweep.testing import IngestContract
+from ragsweep.testing.datasets import Loaded
 from ragsweep.text.tokens import plain_words
 
-SPARSE = SparseRetriever(NO_STORE)
 CUT = RecursiveChunker(60, 0)
 GUIDE = """\
 # Care of mothers
@@ -59,62 +41,54 @@ PLAIN = "A vial that was frozen is shaken and thrown away.\nNobody writes headin
 FILES = {"care_guide.md": GUIDE, "cold-chain.txt": PLAIN, "4711": "One tablet of something else is taken in Rome."}
 
 
-class Held(DatasetFormat):
-    """A dataset that is in memory."""
+QUERIES = {"0": "anaemia treatment tablet", "1": "cold chain vial", "2": "malaria cure"}
+JUDGMENTS = {(query, f"{name}#1"): 1 for query, name in zip(QUERIES, FILES, strict=True)}
+COLLECTION = collection_of([paged(name, text) for name, text in FILES.items()], QUERIES, JUDGMENTS)
 
-    def __init__(self, files=FILES, asked=("anaemia treatment tablet", "cold chain vial", "malaria cure")):
-        documents = tuple(Document.from_pages(name, [("1", f"{name}#1", text)]) for name, text in files.items())
-        queries = tuple(Query(str(row), text) for row, text in enumerate(asked))
-        judgments = [Judgment(str(row), f"{[*files][row % len(files)]}#1", 1) for row in range(len(asked))]
-        self.collection = Collection("held", "page", documents, queries, tuple(judgments))
 
-    def load(self):
-        return self.collection
+def cut(document, size):
+    """The passages of a document."""
+    collection = collection_of([document], {})
+    return Dataset.from_collection(collection, RecursiveChunker(size, 0), may_lack_judgments=True).passages
 
 
 def paths(text, source="a.md", size=60):
-    document = Document.from_pages(source, [("1", "1", text)])
-    items = Dataset.from_collection(
-        Collection("d", "page", (document,), (), ()), RecursiveChunker(size, 0), may_lack_judgments=True
-    )
-    return dict(zip(items.texts, heading_paths([document], items.passages), strict=True))
+    document = paged(source, text)
+    passages = cut(document, size)
+    texts = [passage.text for passage in passages]
+    return dict(zip(texts, heading_paths([document], passages), strict=True))
 
 
-def test_the_headings_above_a_passage_are_its_path():
-    found = paths(GUIDE)
-    [treatment] = [path for text, path in found.items() if text.startswith("meal")]
-    assert treatment == "Care of mothers > Anaemia > Treatment"
-    [malaria] = [path for text, path in found.items() if "starts at once" in text]
-    assert malaria == "Care of mothers > Malaria"
+def test_the_headings_above_a_passage_are_its_path_and_none_within_it():
+    expected = {"meal": "Care of mothers > Anaemia > Treatment", "starts at once": "Care of mothers > Malaria"}
+    expected["### Treatment"] = "Care of mothers > Anaemia"
+    by_text = paths(GUIDE)
+    for part, path in expected.items():
+        assert [above for text, above in by_text.items() if part in text][-1] == path
+    assert [*paths(GUIDE, size=1000).values()] == [""]
 
 
-def test_a_heading_within_the_passage_is_not_above_it():
-    found = paths(GUIDE, size=1000)
-    assert [*found.values()] == [""]
-    [path] = [path for text, path in paths(GUIDE).items() if text.startswith("### Treatment")]
-    assert path == "Care of mothers > Anaemia"
+LONG = "Nothing but a sentence of some length, which is longer."
+TITLES = [
+    ("cold-chain_2.txt", "Nothing but a sentence.", "cold chain 2"),
+    ("folder/note.md.gz", "Nothing but a sentence.", "note"),
+    ("4711", "Nothing but a sentence.", ""),  # an id says nothing
+    ("4711", "# Heading?\nNothing but a sentence.", ""),
+    ("a.md", f"# One\n\n# Two\n\n{LONG}", "a > Two"),
+    ("a.md", f"# One\n\n{LONG}", "One"),
+    ("a.md", f"Title\n=====\n\n{LONG}", "Title"),
+    ("a.md", f"```\n# code\n```\n\n{LONG}", "a"),
+]
 
 
-@pytest.mark.parametrize(
-    ("source", "text", "path"),
-    [
-        ("cold-chain_2.txt", "Nothing but a sentence.", "cold chain 2"),
-        ("folder/note.md.gz", "Nothing but a sentence.", "note"),
-        ("4711", "Nothing but a sentence.", ""),  # an id says nothing
-        ("4711", "# Heading?\nNothing but a sentence.", ""),
-        ("a.md", "# One\n\n# Two\n\nNothing but a sentence of some length, which is longer.", "a > Two"),
-        ("a.md", "# One\n\nNothing but a sentence of some length, which is longer.", "One"),
-        ("a.md", "Title\n=====\n\nNothing but a sentence of some length, which is longer.", "Title"),
-        ("a.md", "```\n# code\n```\n\nNothing but a sentence of some length, which is longer.", "a"),
-    ],
-)
-def test_the_title_is_a_heading_or_the_name_of_the_file(source, text, path):
-    assert [*paths(text, source, 52).values()][-1] == path
+def test_the_title_is_a_heading_or_the_name_of_the_file():
+    titles = [(source, text, [*paths(text, source, 52).values()][-1]) for source, text, _ in TITLES]
+    assert titles == TITLES
 
 
 def test_the_ranking_is_that_of_bm25_over_texts_with_their_headings_written_by_hand():
     """A slow, obvious loop: split lines, remember headings, put them before each passage, score by rank_bm25."""
-    items = dataset_of(Held(), CUT, ContextualIngest(), NO_STORE)
+    items = dataset_of(Loaded(COLLECTION), CUT, ContextualIngest(), NO_STORE)
     titles = {"care_guide.md": [], "cold-chain.txt": ["cold chain"], "4711": []}
     by_hand = []
     for passage in items.passages:
@@ -122,10 +96,10 @@ def test_the_ranking_is_that_of_bm25_over_texts_with_their_headings_written_by_h
         for line in FILES[passage.source][: passage.start].splitlines():
             if line.startswith("#"):
                 level = line.index(" ")
-                above = {each: text for each, text in above.items() if each < level} | {level: line[level + 1 :]}
+                above = {depth: text for depth, text in above.items() if depth < level} | {level: line[level + 1 :]}
         text = FILES[passage.source][passage.start : passage.end]
         if text.startswith("#"):  # its own heading ends those of its level and below
-            above = {each: words for each, words in above.items() if each < text.index(" ")}
+            above = {depth: words for depth, words in above.items() if depth < text.index(" ")}
         path = " > ".join([*titles[passage.source], *above.values()])
         by_hand.append(f"{path}\n{text}" if path else text)
     assert list(items.indexed_texts) == by_hand
@@ -133,29 +107,26 @@ def test_the_ranking_is_that_of_bm25_over_texts_with_their_headings_written_by_h
     ranking = rank(SPARSE, search_of(items), len(by_hand))
     for row, query in enumerate(items.queries):
         scores = index.get_scores(plain_words(query.text))
-        found = ranking.passages[row][ranking.passages[row] >= 0]
-        np.testing.assert_allclose(ranking.scores[row, : len(found)], scores[found], rtol=1e-9)
-        assert found.tolist() == sorted(np.flatnonzero(scores != 0).tolist(), key=lambda each: (-scores[each], each))
+        ranked = ranking.passages[row][ranking.passages[row] >= 0]
+        np.testing.assert_allclose(ranking.scores[row, : len(ranked)], scores[ranked], rtol=1e-9)
+        assert ranked.tolist() == sorted(
+            np.flatnonzero(scores != 0).tolist(), key=lambda passage_row: (-scores[passage_row], passage_row)
+        )
     [later] = [row for row, text in enumerate(items.texts) if text.startswith("meal")]
     assert later in ranking.passages[0]
     assert later not in rank(SPARSE, search_of(items, as_indexed=False), len(by_hand)).passages[0]
 
 
-def task(ingest, dataset=None, reranker=None, retriever=SPARSE):
-    evaluation = EvaluationSettings(
-        "after_cutoff", 1, "linear", 100, {"recall": "ragsweep.tasks.ranking.metrics.recall"}
-    )
-    metrics = {"recall": lambda judged, k: (judged.hits[:, :k].sum(axis=1) > 0).astype(float)}
-    evaluation = replace(evaluation, metrics=metrics)
-    return RankingTask(dataset or Held(), CUT, retriever, evaluation, 1, 0, NO_STORE, ingest=ingest, reranker=reranker)
+def task(ingest=None, retriever=SPARSE, **settings):
+    return ranking_task(retriever, k=1, collection=COLLECTION, chunker=CUT, ingest=ingest, **settings)
 
 
 def test_what_is_measured_and_counted_is_the_passage_itself():
     made = task(ContextualIngest())
     items = made.load()
     ranking = made.rank(items)
-    measured = {each.metric.name: each for each in made.measure(items).measures}
-    words = [len(plain_words(items.texts[each])) for each in ranking.passages[:, 0]]
+    measured = {measure.metric.name: measure for measure in made.measure(items).measures}
+    words = [len(plain_words(items.texts[passage])) for passage in ranking.passages[:, 0]]
     assert measured["context/tokens"].value == np.mean(words)
     assert measured["index/tokens"].value == sum(len(plain_words(text)) for text in items.indexed_texts)
     assert measured["index/tokens"].value > sum(len(plain_words(text)) for text in items.texts)
@@ -177,60 +148,55 @@ class Seen(Reranker):
 def test_rerankers_get_the_passages_themselves():
     for within in (False, True):
         seen = Seen()
-        made = task(ContextualIngest(), reranker=None if within else seen)
-        if within:
-            made = replace(made, retriever=PipelineRetriever(SPARSE, reranker=seen))
+        stages = {"retriever": PipelineRetriever(SPARSE, reranker=seen)} if within else {"reranker": seen}
+        made = task(ContextualIngest(), **stages)
         items = made.load()
         made.rank(items)
         assert seen.texts == items.texts
         assert seen.texts != items.indexed_texts
 
 
-def test_a_pdf_has_its_title_and_its_outline(tmp_path):
-    pytest.importorskip("reportlab")
+def write_book(path, title, chapters):
+    """A PDF with a page for each chapter, which its outline has at this level."""
     from reportlab.pdfgen.canvas import Canvas
 
-    canvas = Canvas(str(tmp_path / "a.pdf"))
-    canvas.setTitle("The Book")
-    for number, (chapter, level) in enumerate([("First Chapter", 0), ("A Section", 1), ("Second Chapter", 0)]):
+    canvas = Canvas(str(path), invariant=1)
+    canvas.setTitle(title)
+    for number, (chapter, level) in enumerate(chapters):
         canvas.bookmarkPage(f"p{number}")
         canvas.addOutlineEntry(chapter, f"p{number}", level)
         canvas.drawString(72, 700, f"This page is number {number}.")
         canvas.drawString(72, 600, chapter)
         canvas.showPage()
     canvas.save()
+
+
+def test_a_pdf_has_its_title_and_its_outline(tmp_path):
+    chapters = [("First Chapter", 0), ("A Section", 1), ("Second Chapter", 0)]
+    write_book(tmp_path / "a.pdf", "The Book", chapters)
     corpus = PdfDocuments(str(tmp_path), store=Store(str(tmp_path / "s")))
     [document] = corpus.with_headings(corpus.read())
-    assert [(each.level, each.text) for each in document.headings] == [
+    assert [(heading.level, heading.text) for heading in document.headings] == [
         (0, "The Book"),
         (1, "First Chapter"),
         (2, "A Section"),
         (1, "Second Chapter"),
     ]
-    items = Dataset.from_collection(
-        Collection("d", "page", (document,), (), ()), RecursiveChunker(30, 0), may_lack_judgments=True
-    )
     book, first = "The Book", "The Book > First Chapter"  # a page's own heading is not above its first passage
-    assert heading_paths([document], items.passages) == [
+    assert heading_paths([document], cut(document, 30)) == [
         *(book, first),
         *(first, f"{first} > A Section"),
         *(book, f"{book} > Second Chapter"),
     ]
 
 
-class OfPdf(Held):
+class OfPdf(Loaded):
     """A PDF with a title of its own."""
 
     def __init__(self, path, title):
-        from reportlab.pdfgen.canvas import Canvas
-
-        canvas = Canvas(str(path), invariant=1)
-        canvas.setTitle(title)
-        canvas.drawString(72, 700, "One tablet a day.")
-        canvas.save()
+        write_book(path, title, [("One tablet a day.", 0)])
         self.corpus = PdfDocuments(str(path))
-        judgment = Judgment("1", f"{path.name}#1", 1)
-        self.collection = Collection("d", "page", self.corpus.read(), (Query("1", "q"),), (judgment,))
+        super().__init__(collection_of(self.corpus.read(), {"1": "q"}, {("1", f"{path.name}#1"): 1}))
 
     def documents_alone(self):
         return self.corpus
@@ -239,7 +205,8 @@ class OfPdf(Held):
 def test_a_run_with_other_headings_is_another_one_where_something_is_indexed(tmp_path):
     def digests(title):
         dataset = OfPdf(tmp_path / "a.pdf", title)
-        return [task(ingest, dataset).load().digest_of_all for ingest in (None, ContextualIngest(title=True))]
+        ingests = (None, ContextualIngest(title=True))
+        return [replace(task(ingest), dataset=dataset).load().digest_of_all for ingest in ingests]
 
     (plain, below), again, (still_plain, other) = map(digests, ("First", "First", "Second"))
     assert again == [plain, below]
@@ -256,25 +223,18 @@ def of_a_model(prompt, times):
     return completion(f"About {' '.join(words)}\nand more.")
 
 
-@pytest.fixture
-def server():
+def serve():
     with EndpointServer(of_a_model) as server:
         yield server
 
 
-@pytest.fixture(scope="module")
-def shared():
-    with EndpointServer(of_a_model) as server:
-        yield server
+server = pytest.fixture(serve)
+shared = pytest.fixture(scope="module")(serve)
 
 
 @pytest.fixture
 def model(server, tmp_path, secret_key):
     return OpenAIModel(model="model", base_url=server.url, timeout_s=5, retries=0, store=Store(str(tmp_path / "s")))
-
-
-class TestContextual(IngestContract):
-    component = ContextualIngest
 
 
 def preset(file, **settings):
@@ -311,7 +271,7 @@ class TestWritten(IngestContract):
 
 
 def texts_of(ingest):
-    items = dataset_of(Held(), CUT, ingest, NO_STORE)
+    items = dataset_of(Loaded(COLLECTION), CUT, ingest, NO_STORE)
     return dict(zip(items.texts, items.indexed_texts, strict=True))
 
 
@@ -331,20 +291,20 @@ LINE = PLAIN.splitlines()[0]
 )
 def test_what_the_model_writes_is_indexed(model, server, kind, settings, expected):
     assert texts_of(kind(language_model=model, **settings))[LINE] == expected
-    assert len(server.requests) == len({*dataset_of(Held(), CUT, None, NO_STORE).texts})
+    assert len(server.requests) == len({*dataset_of(Loaded(COLLECTION), CUT, None, NO_STORE).texts})
 
 
 @pytest.mark.extra("openai")
 def test_the_model_is_shown_the_document_around_the_passage(model, server):
     texts_of(CONTEXT(language_model=model, around=40))
-    prompts = [each["messages"][0]["content"] for each in server.requests]
-    [treatment] = [each for each in prompts if "<passage>\nmeal" in each]
+    prompts = [request["messages"][0]["content"] for request in server.requests]
+    [treatment] = [prompt for prompt in prompts if "<passage>\nmeal" in prompt]
     shown = treatment.partition("<document>\n")[2].partition("\n</document>")[0]
     assert shown.startswith("Care of mothers > Anaemia > Treatment\n")
     assert len(shown.partition("\n")[2]) == 40
     server.requests.clear()
     texts_of(CONTEXT(language_model=model, around=None))
-    assert any(GUIDE in each["messages"][0]["content"] for each in server.requests)
+    assert any(GUIDE in request["messages"][0]["content"] for request in server.requests)
 
 
 @pytest.mark.extra("openai")

@@ -5,6 +5,7 @@ import signal
 import threading
 
 import pytest
+from application import succeeded
 from endpoint_server import EndpointServer, completion
 from question_server import KEY
 
@@ -48,13 +49,12 @@ def test_a_killed_run_pays_for_nothing_twice_and_leaves_with_what_was_written(ap
     server.hurry.set()
     before = server.asked.copy()
     assert set(before.values()) == {1}
-    done = application.run(*command, OPENAI_API_KEY=KEY)
-    assert done.returncode == 0, done.stderr
+    done = succeeded(application.run(*command, OPENAI_API_KEY=KEY))
     assert re.search(r"model: [2-5] requests to .*tokens in and \d+ out", done.stderr)  # not for all six
     twice = [prompt for prompt, times in server.asked.items() if times > 1]
     assert len(server.asked) == PASSAGES
     assert len(twice) <= CONCURRENCY
-    assert {server.asked[each] for each in twice} <= {2}
+    assert {server.asked[prompt] for prompt in twice} <= {2}
 
     number = len(server.requests)
     [run] = [run for run in application.runs() if run.info.status == "FINISHED"]
@@ -71,32 +71,26 @@ def test_a_killed_run_pays_for_nothing_twice_and_leaves_with_what_was_written(ap
     refused = application.script("export", run.info.run_id, "--out", str(out), *places, OPENAI_API_KEY=KEY)
     assert refused.returncode == 2
     assert "--with-index" in refused.stderr
-    exported = application.script(
-        "export", run.info.run_id, "--out", str(out), "--with-index", *places, OPENAI_API_KEY=KEY
-    )
-    assert exported.returncode == 0, exported.stderr
-    loaded = ragsweep.load(
-        out,
-        corpus=dataset[2].partition("=")[2],
-        overrides={f"ingest.{name}": value for name, value in (each.split("=", 1) for each in allowed)},
-    )
+    given = [run.info.run_id, "--out", str(out), "--with-index", *places]
+    succeeded(application.script("export", *given, OPENAI_API_KEY=KEY))
+    overrides = {f"ingest.{name}": value for name, value in (setting.split("=", 1) for setting in allowed)}
+    loaded = ragsweep.load(out, corpus=dataset[2].partition("=")[2], overrides=overrides)
     [hit] = loaded.search("quokka", k=1)  # a word of the questions alone
     assert "Quokka" not in hit.text
     assert len(server.requests) == number
 
 
 def test_heading_paths_are_a_param_and_leave_with_the_retriever(application, dataset, tmp_path):
-    done = application.run("-m", *dataset, "retriever=sparse", "k=1", "ingest=plain,contextual")
-    assert done.returncode == 0, done.stderr
+    succeeded(application.run("-m", *dataset, "retriever=sparse", "k=1", "ingest=plain,contextual"))
     runs = {run.info.run_name: run for run in application.children()}
     assert "ingest" not in runs["ingest=plain"].data.params
     params = {name: value for name, value in runs["ingest=contextual"].data.params.items() if name.startswith("ingest")}
     assert params == {"ingest": "ContextualIngest", "ingest.title": "None"}
     out = tmp_path / "out"
-    exported = application.script_here("export", runs["ingest=contextual"].info.run_id, "--out", str(out), *dataset[2:])
-    assert exported.returncode == 0, exported.stderr
-    loaded = ragsweep.load(out, corpus=dataset[2].partition("=")[2])
-    bare = ragsweep.load(out, corpus=dataset[2].partition("=")[2], overrides={"ingest.title": False})
-    [[hit], [other]] = [each.search("dengue", k=1) for each in (loaded, bare)]
+    run_id, corpus = runs["ingest=contextual"].info.run_id, dataset[2].partition("=")[2]
+    succeeded(application.script_here("export", run_id, "--out", str(out), *dataset[2:]))
+    loaded = ragsweep.load(out, corpus=corpus)
+    bare = ragsweep.load(out, corpus=corpus, overrides={"ingest.title": False})
+    [[hit], [other]] = [retriever.search("dengue", k=1) for retriever in (loaded, bare)]
     assert hit.text == other.text
     assert hit.score != other.score  # every passage is longer by the name of its file

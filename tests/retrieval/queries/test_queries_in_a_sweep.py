@@ -1,10 +1,10 @@
 """The rewriters in a sweep: what is recorded and explained, and that none knows how its queries are judged."""
 
 import csv
-import io
 
 import pytest
 import small
+from application import succeeded
 
 MISSPELLED = [("How much paracetmol does a hot child need?", ["fever.pdf#1"], "factual"), *small.QUERIES[1:]]
 
@@ -19,14 +19,10 @@ def swept(application, folder, queries, rewriters):
     (folder / "conf" / "query").mkdir(parents=True)
     (folder / "conf/query/table.yaml").write_text(f"defaults: [abbreviations]\ntable: {folder / 'table.csv'}\n")
     given = ["--config-dir", str(folder / "conf"), *dataset, "-m", "retriever=sparse", "k=3"]
-    process = application.run(*given, f"query={','.join(rewriters)}")
-    assert process.returncode == 0, process.stderr
-    runs = {}
-    for run in application.children():
-        query = run.data.params.get("query", "plain")
-        runs[query] = (run, application.artifacts(run) / "results")
+    succeeded(application.run(*given, f"query={','.join(rewriters)}"))
+    runs = application.children()
     assert len(runs) == len(rewriters)
-    return runs
+    return {run.data.params.get("query", "plain"): (run, application.artifacts(run) / "results") for run in runs}
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +31,7 @@ def runs(shared_application, tmp_path_factory):
 
 
 def per_query(results):
-    return list(csv.DictReader(io.StringIO((results / "per_query.csv").read_text())))
+    return list(csv.DictReader((results / "per_query.csv").read_text().splitlines()))
 
 
 def test_what_was_changed_is_in_the_table_of_queries(runs):
@@ -56,11 +52,11 @@ def test_settings_and_the_content_of_the_table_are_recorded(runs):
 def test_an_explanation_says_what_was_changed(runs, shared_application, tmp_path):
     *_, documents, queries = small.arguments(tmp_path / "data")
     small.write_queries(tmp_path / "data" / "questions.json", MISSPELLED)
-    process = shared_application.script_here("explain", runs["SpellCheck"][0].info.run_id, "1", documents, queries)
-    assert process.returncode == 0, process.stderr
-    assert "paracetmol -> paracetamol" in process.stdout, process.stdout
+    given = [runs["SpellCheck"][0].info.run_id, "1", documents, queries]
+    assert "paracetmol -> paracetamol" in succeeded(shared_application.script_here("explain", *given)).stdout
 
 
+@pytest.mark.soak
 def test_no_rewriter_knows_how_its_queries_are_judged(runs, application, tmp_path):
     """The relevant pages of each query go to the next query: no ranking changes."""
     judged = [MISSPELLED[(row + 1) % len(MISSPELLED)][1] for row in range(len(MISSPELLED))]

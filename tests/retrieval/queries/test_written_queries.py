@@ -7,6 +7,7 @@ import pytest
 from application import PROJECT
 from endpoint_server import EndpointServer, completion, defaults_of
 from omegaconf import OmegaConf
+from rankings import SPARSE
 
 from ragsweep.core.digest import digest
 from ragsweep.retrieval import (
@@ -14,7 +15,6 @@ from ragsweep.retrieval import (
     PipelineRetriever,
     Search,
     SmolLM2Model,
-    SparseRetriever,
     TransformersModel,
     WeightedSum,
     WrittenQuery,
@@ -26,7 +26,6 @@ from ragsweep.testing import ExpanderContract
 from ragsweep.testing.component import SEARCH
 
 pytestmark = [pytest.mark.extra("openai"), pytest.mark.usefixtures("secret_key")]
-SPARSE = SparseRetriever(NO_STORE)
 TABLETS = Search(SEARCH.passages, ("What stops pallor?",))
 HYDE, MULTI = (OmegaConf.load(PROJECT / f"conf/query/{file}.yaml").prompt for file in ("hyde", "multi"))
 
@@ -50,16 +49,13 @@ def write(prompt, times):
     )
 
 
-@pytest.fixture(scope="module")
-def shared():
+def serve():
     with EndpointServer(write) as server:
         yield server
 
 
-@pytest.fixture
-def server():
-    with EndpointServer(write) as server:
-        yield server
+shared = pytest.fixture(scope="module")(serve)
+server = pytest.fixture(serve)
 
 
 @pytest.fixture
@@ -93,25 +89,24 @@ class TestMulti(OfEndpoint, ExpanderContract):
 
 def test_what_is_written_finds_what_the_query_does_not(model):
     assert (rank(SPARSE, TABLETS, 3).passages == -1).all()
-    found = rank(PipelineRetriever(SPARSE, hyde(model)), TABLETS, 3)
-    assert found.passages[0, 0] == 1
-    assert found.latency_ms[0] >= 1  # a request takes its time
+    ranking = rank(PipelineRetriever(SPARSE, hyde(model)), TABLETS, 3)
+    assert ranking.passages[0, 0] == 1
+    assert ranking.latency_ms[0] >= 1  # a request takes its time
 
 
-@pytest.mark.parametrize("with_query", [True, False])
-def test_phrasings_are_the_lines_without_marks_and_without_the_query(model, with_query):
-    made = multi(model, place="beside" if with_query else "instead")
-    searches, _, changes, _ = made.expand(TABLETS, SPARSE)
+def test_phrasings_are_the_lines_without_marks_and_without_the_query(model):
     texts = ["Iron against What stops pallor?", "Folic acid, What stops pallor?", "Zinc"]
-    assert [each.queries[0] for each in searches] == ["What stops pallor?"] * with_query + texts
-    assert changes == ("11 words by the model",)
+    for place, expected in (("beside", ["What stops pallor?", *texts]), ("instead", texts)):
+        searches, _, changes, _ = multi(model, place=place).expand(TABLETS, SPARSE)
+        assert [search.queries[0] for search in searches] == expected
+        assert changes == ("11 words by the model",)
 
 
 def test_the_query_stands_for_phrasings_that_are_missing(model, server):
     server.reply = lambda prompt, times: completion("Only one" if "pallor" in prompt else "")
     search = replace(TABLETS, queries=("pallor", "zinc"))
     searches, _, changes, _ = multi(model, lines=2).expand(search, SPARSE)
-    assert [each.queries for each in searches] == [("pallor", "zinc"), ("Only one", "zinc"), ("pallor", "zinc")]
+    assert [searched.queries for searched in searches] == [("pallor", "zinc"), ("Only one", "zinc"), ("pallor", "zinc")]
     assert changes == ("2 words by the model", "")
 
 
@@ -134,31 +129,31 @@ def test_what_changes_a_text_changes_the_identity(model):
         multi(model, fusion=WeightedSum([1, 1, 1, 1])),
         multi(model, lines=2),
     ]
-    assert len({digest(identity(each)) for each in variants}) == len(variants)
+    assert len({digest(identity(variant)) for variant in variants}) == len(variants)
     same = [replace(made, language_model=replace(model, concurrency=1, timeout_s=1)), made]
-    assert len({digest(identity(each)) for each in same}) == 1
+    assert len({digest(identity(variant)) for variant in same}) == 1
 
 
 CHANGES = {"model": "other", "base_url": "http://127.0.0.1:1/v1", "temperature": 1.0, "seed": 1}
 
 
-@pytest.mark.parametrize(
-    ("file", "component"),
-    [
-        ("query/hyde", WrittenQuery),
-        ("language_model/openai", OpenAIModel),
-        ("language_model/smollm2", SmolLM2Model),
-        ("language_model/transformers", TransformersModel),
-    ],
-)
-def test_the_shipped_configuration_has_every_setting_and_its_default(file, component):
-    node = OmegaConf.to_container(OmegaConf.load(PROJECT / f"conf/{file}.yaml"), resolve=False)
-    assert node.pop("_target_") == f"ragsweep.retrieval.{component.__name__}"
-    defaults = defaults_of(component)
-    assert {*node} == {*defaults}
-    plain = {name: value for name, value in node.items() if value != "???" and "$" not in str(value)}
-    plain.pop("prompt", None)  # it has no default
-    assert plain.items() <= defaults.items()
+SHIPPED = {
+    "query/hyde": WrittenQuery,
+    "language_model/openai": OpenAIModel,
+    "language_model/smollm2": SmolLM2Model,
+    "language_model/transformers": TransformersModel,
+}
+
+
+def test_the_shipped_configuration_has_every_setting_and_its_default():
+    for file, component in SHIPPED.items():
+        node = OmegaConf.to_container(OmegaConf.load(PROJECT / f"conf/{file}.yaml"), resolve=False)
+        assert node.pop("_target_") == f"ragsweep.retrieval.{component.__name__}"
+        defaults = defaults_of(component)
+        assert {*node} == {*defaults}
+        plain = {name: value for name, value in node.items() if value != "???" and "$" not in str(value)}
+        plain.pop("prompt", None)  # it has no default
+        assert plain.items() <= defaults.items()
 
 
 @pytest.mark.extra("local")

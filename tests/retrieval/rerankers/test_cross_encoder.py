@@ -73,27 +73,22 @@ class TestCrossEncoder(RerankerContract):
     settings: ClassVar = {}
 
 
-@pytest.fixture(scope="module")
-def theirs(trained):
+def test_the_scores_are_those_of_sentence_transformers(reranker, trained):
+    import torch
     from sentence_transformers import CrossEncoder
 
-    return CrossEncoder(str(trained), device="cpu", local_files_only=True)
-
-
-def test_the_scores_are_those_of_sentence_transformers(reranker, theirs):
-    import torch
-
+    theirs = CrossEncoder(str(trained), device="cpu", local_files_only=True)
     expected = theirs.predict(PAIRS, activation_fn=torch.nn.Identity())
     np.testing.assert_allclose(reranker.scores(PAIRS), expected, atol=1e-5)
 
 
 def test_the_order_is_the_one_that_it_was_trained_for_and_not_the_first(reranker):
     first = SparseRetriever(NO_STORE).rank(SEARCH, 12)
-    found = reranker.rerank(SEARCH, first, 12)
+    ranking = reranker.rerank(SEARCH, first, 12)
     for query, relevant in RELEVANT.items():
         among = relevant & {*first.passages[query].tolist()}
-        assert {*found.passages[query, : len(among)].tolist()} == among
-    assert (found.passages != first.passages).any()
+        assert {*ranking.passages[query, : len(among)].tolist()} == among
+    assert (ranking.passages != first.passages).any()
 
 
 def test_a_score_is_the_same_to_the_bit_in_any_company(reranker):
@@ -110,19 +105,18 @@ def without_its_head(folder, trained):
 
 
 def pickled(folder, trained):
-    shutil.copytree(trained, folder)
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    weights = shutil.copytree(trained, folder) / "model.safetensors"
+    weights.rename(folder / "pytorch_model.bin")
 
 
 def damaged(folder, trained):
-    shutil.copytree(trained, folder)
-    weights = (folder / "model.safetensors").read_bytes()
-    (folder / "model.safetensors").write_bytes(weights[:-8])
+    weights = shutil.copytree(trained, folder) / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-8])
 
 
 def with_code(folder, trained):
-    shutil.copytree(trained, folder)
-    (folder / "modules.json").write_text(json.dumps([{"type": "own_code.Module", "path": ""}]))
+    modules = shutil.copytree(trained, folder) / "modules.json"
+    modules.write_text(json.dumps([{"type": "own_code.Module", "path": ""}]))
 
 
 def of_sentences(folder, _):
@@ -135,23 +129,22 @@ def of_three_classes(folder, _):
     tokenizer.save_pretrained(folder)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (without_its_head, r"the weights in .* lack classifier\.\w+, which would be made up"),
-        (pickled, r"is pickled and could run code, expected model\.safetensors"),
-        (damaged, r"cannot be loaded \("),
-        (with_code, r"brings code of its own \(own_code\.Module\), which is not run"),
-        (of_sentences, r"holds a SentenceTransformer, expected a CrossEncoder|which would be made up"),
-        (of_three_classes, r"gives 3 numbers for a pair, expected one score"),
-        (lambda folder, _: None, r"there is no folder"),
-    ],
-    ids=["headless", "pickled", "damaged", "code", "sentences", "classes", "absent"],
-)
-def test_a_model_that_cannot_be_used_is_an_error_of_one_line(trained, tmp_path, make, message):
-    make(tmp_path / "model", trained)
-    reranker = CrossEncoderReranker(str(tmp_path / "model"), NO_STORE, device="cpu")
-    with pytest.raises(EncoderError, match=rf"^reranker\.model: .*{message}") as error:
-        reranker.scores(PAIRS[:1])
-    assert "\n" not in str(error.value)
-    assert "encoder.model" not in str(error.value)
+UNUSABLE = [
+    (without_its_head, r"the weights in .* lack classifier\.\w+, which would be made up"),
+    (pickled, r"is pickled and could run code, expected model\.safetensors"),
+    (damaged, r"cannot be loaded \("),
+    (with_code, r"brings code of its own \(own_code\.Module\), which is not run"),
+    (of_sentences, r"holds a SentenceTransformer, expected a CrossEncoder|which would be made up"),
+    (of_three_classes, r"gives 3 numbers for a pair, expected one score"),
+    (lambda folder, _: None, r"there is no folder"),
+]
+
+
+def test_a_model_that_cannot_be_used_is_an_error_of_one_line(trained, tmp_path):
+    for number, (make, message) in enumerate(UNUSABLE):
+        make(tmp_path / str(number), trained)
+        reranker = CrossEncoderReranker(str(tmp_path / str(number)), NO_STORE, device="cpu")
+        with pytest.raises(EncoderError, match=rf"^reranker\.model: .*{message}") as error:
+            reranker.scores(PAIRS[:1])
+        assert "\n" not in str(error.value)
+        assert "encoder.model" not in str(error.value)

@@ -1,10 +1,7 @@
 """Reranking by another encoder, held against dense retrieval."""
 
-from typing import ClassVar
-
 import numpy as np
 import pytest
-from letters import LetterEncoder
 
 from ragsweep.core.errors import EncoderError
 from ragsweep.retrieval import (
@@ -14,12 +11,6 @@ from ragsweep.retrieval import (
     EncoderReranker,
     SparseRetriever,
 )
-from ragsweep.testing import RerankerContract
-
-
-class TestEncoderReranker(RerankerContract):
-    component = EncoderReranker
-    settings: ClassVar = {"encoder": LetterEncoder()}
 
 
 @pytest.mark.usefixtures("long_work")
@@ -29,9 +20,9 @@ def test_the_order_is_that_of_dense_retrieval_among_the_candidates(letters, stor
     dense = DenseRetriever(letters, store).rank(manual_search, len(manual_search.passages))
     for query, candidates in enumerate(first.passages):
         among = np.isin(dense.passages[query], candidates)
-        found = reranked.passages[query] != NOTHING
-        assert reranked.passages[query, found].tolist() == dense.passages[query, among].tolist()
-        assert reranked.scores[query, found].tolist() == dense.scores[query, among].tolist()
+        is_passage = reranked.passages[query] != NOTHING
+        assert reranked.passages[query, is_passage].tolist() == dense.passages[query, among].tolist()
+        assert reranked.scores[query, is_passage].tolist() == dense.scores[query, among].tolist()
 
 
 def test_only_candidates_are_embedded_and_none_twice(letters, store, manual_search):
@@ -39,7 +30,7 @@ def test_only_candidates_are_embedded_and_none_twice(letters, store, manual_sear
     EncoderReranker(letters, store).rerank(manual_search, first, 2)
     EncoderReranker(letters, store).rerank(manual_search, SparseRetriever(store).rank(manual_search, 1), 1)
     asked = [text for text in letters.asked if text in set(manual_search.passages)]
-    expected = {manual_search.passages[each] for each in np.unique(first.passages[first.passages >= 0])}
+    expected = {manual_search.passages[passage] for passage in np.unique(first.passages[first.passages >= 0])}
     assert sorted(asked) == sorted(expected)
 
 

@@ -63,14 +63,14 @@ GRADES = dict(zip(PASSAGES, ('{"grade": 1}', '{"grade": 3}', '{"grade": 1}', '{"
 def test_passages_are_ordered_by_grade_and_then_as_they_were(made):
     with grading(GRADES) as server:
         reranker = made(server)
-        found = reranker.rerank(SEARCH, FIRST, 3)
-        assert found.passages.tolist() == [[1, 0, 2], [1, 0, 3]]
+        ranking = reranker.rerank(SEARCH, FIRST, 3)
+        assert ranking.passages.tolist() == [[1, 0, 2], [1, 0, 3]]
         assert len(server.requests) == 7  # a pair each
         prompts = [request["messages"][0]["content"] for request in server.requests]
         assert any("Query: How is iron taken?\n\nText: Iron is a metal." in prompt for prompt in prompts)
         schema = server.requests[0]["response_format"]["json_schema"]["schema"]
         assert schema["properties"]["grade"] == {"maximum": 3, "minimum": 0, "title": "Grade", "type": "integer"}
-        assert (found.latency_ms > 0).all()
+        assert (ranking.latency_ms > 0).all()
         made(server).rerank(SEARCH, FIRST, 1)  # another start: all grades are kept
         assert len(server.requests) == 7
     assert reranker.sections() == {}
@@ -81,8 +81,8 @@ def test_passages_are_ordered_by_grade_and_then_as_they_were(made):
 def test_a_passage_without_a_readable_grade_comes_last_and_is_counted(made, reply):
     with grading({**GRADES, PASSAGES[1]: reply}) as server:
         reranker = made(server)
-        found = reranker.rerank(SEARCH, FIRST, 4)
-        assert found.passages.tolist() == [[0, 2, 3, 1], [0, 3, 1, -1]]
+        ranking = reranker.rerank(SEARCH, FIRST, 4)
+        assert ranking.passages.tolist() == [[0, 2, 3, 1], [0, 3, 1, -1]]
     [sentence] = reranker.sections()["Reranking"]
     assert "2 of 7 passages" in sentence
 
@@ -102,5 +102,5 @@ def test_a_text_cannot_end_the_prompt_that_it_is_in(made):
 @pytest.mark.extra("local")
 def test_a_small_model_that_runs_on_this_machine_grades_passages(tmp_path):
     reranker = LanguageModelReranker(SmolLM2Model(Store(str(tmp_path))), max_tokens=12)
-    found = reranker.rerank(SEARCH.row(0), FIRST.row(0), 4)
-    assert sorted(found.passages[0].tolist()) == [0, 1, 2, 3]
+    ranking = reranker.rerank(SEARCH.row(0), FIRST.row(0), 4)
+    assert sorted(ranking.passages[0].tolist()) == [0, 1, 2, 3]

@@ -42,14 +42,9 @@ def by_hand(search, ranking):
 
 
 @pytest.mark.usefixtures("long_work")
-def test_each_candidate_gets_the_score_of_its_pair(store, manual_search, first):
-    for kept in (store, NO_STORE):
-        scores = pair_scores(manual_search, first, Shared(), kept, "shared")
-        np.testing.assert_array_equal(scores, by_hand(manual_search, first))
-
-
-@pytest.mark.usefixtures("long_work")
-def test_a_pair_is_scored_once_for_any_candidates(store, manual_search, first):
+def test_each_candidate_gets_the_score_of_its_pair_which_is_scored_once(store, manual_search, first):
+    scores = pair_scores(manual_search, first, Shared(), NO_STORE, "shared")
+    np.testing.assert_array_equal(scores, by_hand(manual_search, first))
     fewer = Ranking(first.passages[:, :5], first.scores[:, :5])
     shared = Shared()
     for ranking in (fewer, first, fewer):
@@ -87,7 +82,7 @@ def test_the_longest_passages_come_first_and_each_at_one_time(manual_search, fir
     shared = Shared()
     pair_scores(manual_search, first, shared, NO_STORE, "shared")
     passages = [passage for _, passage in shared.asked]
-    assert [len(each) for each in passages] == sorted(map(len, passages), reverse=True)
+    assert [len(passage) for passage in passages] == sorted(map(len, passages), reverse=True)
     changes = sum(one != other for one, other in pairwise(passages))
     assert changes == len(set(passages)) - 1
 

@@ -47,7 +47,7 @@ class MarkdownChunker(SizedChunker):
 
 def _sections(text: str, level: int) -> Iterator[Span]:
     """Adjacent spans that begin at the headings of at most this level, and have more than headings."""
-    headings = [(start, end) for start, end, its in headings_in(text) if its <= level]
+    headings = [(start, end) for start, end, depth in headings_in(text) if depth <= level]
     start = 0
     for (_, end), (following, _) in pairwise([(0, 0), *headings, (len(text), len(text))]):
         if text[end:following].strip():
@@ -63,7 +63,7 @@ def headings_in(text: str) -> Iterator[tuple[int, int, int]]:
 
     parser = MarkdownIt("commonmark")
     parser.core.ruler.enableOnly(["normalize", "block"])  # what is within a line does not matter
-    lines = [0, *(found.end() for found in LINE_END.finditer(text)), len(text)]
+    lines = [0, *(line_end.end() for line_end in LINE_END.finditer(text)), len(text)]
     fields = FRONT_MATTER.match(text)
     for token in parser.parse(NOT_LINE_END.sub(" ", fields[0]) + text[fields.end() :] if fields else text):
         if token.type == "heading_open" and token.level == 0 and token.map:

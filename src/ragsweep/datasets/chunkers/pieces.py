@@ -33,8 +33,8 @@ def pieces(text: str, span: Span, ruler: Ruler, size: int, separators: Sequence[
             cut = min(ruler.end_of(start, size), end)
             yield (start, cut)
         else:
-            found = pattern.search(text, start, end)
-            cut = found.end() if found else end
+            match = pattern.search(text, start, end)
+            cut = match.end() if match else end
             yield from pieces(text, (start, cut), ruler, size, finer)
         start = cut
 

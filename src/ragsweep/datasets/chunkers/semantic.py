@@ -74,8 +74,8 @@ class SemanticChunker(SizedChunker):
         distances = self._distances(texts)
         for text, ruler in self._measured(texts):
             sentences = sentences_of(text)
-            its, distances = distances[: max(len(sentences) - 1, 0)], distances[max(len(sentences) - 1, 0) :]
-            yield self._cut_at(text, sentences, its, ruler)
+            of_text, distances = distances[: max(len(sentences) - 1, 0)], distances[max(len(sentences) - 1, 0) :]
+            yield self._cut_at(text, sentences, of_text, ruler)
 
     def _cut_at(self, text: str, sentences: Sequence[Span], distances: Distances, ruler: Ruler) -> list[Span]:
         cuts = (np.flatnonzero(distances > self._limit(distances)) + 1).tolist() if len(distances) else []
@@ -101,17 +101,17 @@ class SemanticChunker(SizedChunker):
     def _computed(self, texts: Sequence[str]) -> Arrays:
         windows: list[str] = []
         lengths: list[int] = []
-        found: list[Distances] = [np.empty(0)]
+        distances: list[Distances] = [np.empty(0)]
         for text in map(self._in_lines, texts):
             sentences = sentences_of(text)
             lengths.append(len(sentences))
             windows += self._windows(text, sentences)
             if len(windows) >= SENTENCES_AT_ONCE:
-                found.append(self._between(windows, lengths))
+                distances.append(self._between(windows, lengths))
                 windows, lengths = [], []
         if windows:
-            found.append(self._between(windows, lengths))
-        return {"distances": np.concatenate(found)}
+            distances.append(self._between(windows, lengths))
+        return {"distances": np.concatenate(distances)}
 
     def _windows(self, text: str, sentences: Sequence[Span]) -> Iterator[str]:
         """Each sentence with its neighbours."""

@@ -70,11 +70,11 @@ class SizedChunker(Chunker):
     def _measured(self, texts: Sequence[str], unit: str | None = None) -> Iterator[tuple[str, Ruler]]:
         """Each text as `_in_lines`, and what measures it, in `unit` or that of the settings."""
         for first in range(0, len(texts), TEXTS_AT_ONCE):
-            some = [self._in_lines(text) for text in texts[first : first + TEXTS_AT_ONCE]]
+            batch = [self._in_lines(text) for text in texts[first : first + TEXTS_AT_ONCE]]
             if (unit or self.unit) == "characters" or self.tokenizer is None:
-                yield from ((text, Characters(len(text))) for text in some)
+                yield from ((text, Characters(len(text))) for text in batch)
             else:
-                for text, offsets in zip(some, self.tokenizer.offsets(some), strict=True):
+                for text, offsets in zip(batch, self.tokenizer.offsets(batch), strict=True):
                     yield text, Tokens.of(text, offsets)
 
     def _in_lines(self, text: str) -> str:

@@ -14,8 +14,17 @@ from ragsweep.datasets.model.collection import Collection, Document, Judgment, L
 from ragsweep.datasets.model.dataset_format import Questions
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.pages import with_keys
-from ragsweep.datasets.readers.fields import Entry, further_fields, id_of, listed, shown_value, text_of, type_in, whole
-from ragsweep.datasets.readers.files import what_is
+from ragsweep.datasets.readers.fields import (
+    Entry,
+    further_fields,
+    id_of,
+    listed,
+    shown_value,
+    text_of,
+    type_in,
+    whole_number,
+)
+from ragsweep.datasets.readers.files import kind_at
 from ragsweep.datasets.readers.qrels_files import read_qrels
 from ragsweep.datasets.readers.tables import read_entries
 from ragsweep.text.normalisation import composed
@@ -52,12 +61,12 @@ class BeirQuestions(Questions):
         root = Path(self.path)
         name = f"qrels/{self.split}.tsv"
         qrels, unjudged = root / name, ""
-        if what_is(qrels) is None and what_is(zipped := root / f"{name}.gz"):
+        if kind_at(qrels) is None and kind_at(zipped := root / f"{name}.gz"):
             qrels = zipped
-        elif what_is(qrels) is None:
+        elif kind_at(qrels) is None:
             unjudged = f"{qrels} does not exist, nor does {name}.gz"
-            if others := [path.name for path in sorted((root / "qrels").glob("*")) if not path.name.startswith(".")]:
-                raise DatasetError(f"{unjudged}; there is {listed(others)}; {RECIPE}")
+            if splits := [path.name for path in sorted((root / "qrels").glob("*")) if not path.name.startswith(".")]:
+                raise DatasetError(f"{unjudged}; there is {listed(splits)}; {RECIPE}")
         judgments = () if unjudged else tuple(judgment for _, judgment in read_qrels(qrels, "questions.path"))
         if not judgments:
             unjudged = unjudged or f"{qrels}: contains no judgments; expected lines of query-id, corpus-id and score"
@@ -69,7 +78,7 @@ class BeirQuestions(Questions):
         queries = tuple(self._queries(file_of(root, "queries.jsonl"), judged, faults, excluded))
         documents = with_keys(documents, "document")
         ids = {composed(query.query_id) for query in queries}
-        kept = tuple(judgment for judgment in judgments if not faults.found or composed(judgment.query_id) in ids)
+        kept = tuple(judgment for judgment in judgments if not faults.faults or composed(judgment.query_id) in ids)
         collection = Collection("", "document", documents, queries, kept)
         own = own_documents(queries, documents, collection.judgments) if self.leave_out else ()
         unranked = LeftOut(documents=tuple(dict.fromkeys([*own, *excluded])))
@@ -111,10 +120,10 @@ class BeirQuestions(Questions):
 
 def file_of(root: Path, name: str) -> Path:
     """A file of the folder, which may be zipped."""
-    if (found := what_is(root)) != "a folder":
-        problem = f"is {found}" if found else "does not exist"
+    if (kind := kind_at(root)) != "a folder":
+        problem = f"is {kind}" if kind else "does not exist"
         raise DatasetError(f"questions.path: {root} {problem}; expected a folder with {name}")
-    if path := next((path for path in (root / name, root / f"{name}.gz") if what_is(path)), None):
+    if path := next((path for path in (root / name, root / f"{name}.gz") if kind_at(path)), None):
         return path
     subsets = [path.parent.name for path in sorted(root.glob(f"*/{name}"))]  # as archives have it
     within = f"; {root / subsets[0]} has it" if subsets else f"; {RECIPE}"
@@ -136,21 +145,19 @@ def own_documents(
     relevant = {name for query, unit, grade in judgments if grade > 0 and (name := composed(query)) in own
                 and (name, composed(unit)) in units}  # fmt: skip
     if 2 * len(relevant) > len(own):
-        found = (
-            f"{len(relevant)} of {len(own)} {verb(len(relevant), 'are')} judged relevant to it "
-            f"({listed(sorted(relevant))})"
-        )
-        say_once(f"the document with the id of the query is not left out of its ranking: {found}")
+        of_own = f"{len(relevant)} of {len(own)} {verb(len(relevant), 'are')} judged relevant to it"
+        what_happens = "the document with the id of the query is not left out of its ranking"
+        say_once(f"{what_happens}: {of_own} ({listed(sorted(relevant))})")
         return ()
     return tuple(Unranked(name, document.source) for name, document in own.items())
 
 
 def excluded_in(entry: Entry, query_id: str, where: str) -> list[Unranked]:
     """The documents that an entry with a query excludes. Raises `DatasetError` if they are not ids."""
-    found = entry.get(EXCLUDED)
-    ids = found if isinstance(found, list) else [found]
-    names = ["" if name is None else name if isinstance(name, str) else whole(name) for name in ids]
+    value = entry.get(EXCLUDED)
+    ids = value if isinstance(value, list) else [value]
+    names = ["" if name is None else name if isinstance(name, str) else whole_number(name) for name in ids]
     if None in names:
-        raise DatasetError(f"{where}: the field {EXCLUDED!r} is {shown_value(found)}; expected a list of ids")
+        raise DatasetError(f"{where}: the field {EXCLUDED!r} is {shown_value(value)}; expected a list of ids")
     distinct = dict.fromkeys(str(name).strip() for name in names)
     return [Unranked(query_id, name) for name in distinct if name not in NO_ID]

@@ -51,12 +51,13 @@ def convert(collection: Collection, folder: Path) -> Written:
             raise DatasetError(f"--out: {folder} exists; expected a new folder, or an empty one")
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.absolute().parent) as made:
-            whole = Path(made) / "whole"
-            (whole / "qrels").mkdir(parents=True)
-            _write(whole / "corpus.jsonl", ({"_id": unit, "title": "", "text": text} for unit, text in texts.items()))
-            _write(whole / "queries.jsonl", queries.values())
-            (whole / "qrels/test.tsv").write_text("".join(f"{line}\n" for line in qrels), "utf-8", newline="")
-            whole.rename(folder)  # replaces an empty folder, and no other
+            complete = Path(made) / "complete"
+            (complete / "qrels").mkdir(parents=True)
+            corpus = ({"_id": unit, "title": "", "text": text} for unit, text in texts.items())
+            _write(complete / "corpus.jsonl", corpus)
+            _write(complete / "queries.jsonl", queries.values())
+            (complete / "qrels/test.tsv").write_text("".join(f"{line}\n" for line in qrels), "utf-8", newline="")
+            complete.rename(folder)  # replaces an empty folder, and no other
     except OSError as error:
         raise DatasetError(f"--out: {folder} cannot be written ({error.strerror})") from error
     has_types = any(query.query_type for query in collection.queries)
@@ -68,9 +69,9 @@ def convert(collection: Collection, folder: Path) -> Written:
 def _texts(collection: Collection) -> dict[str, str]:
     """The texts of the documents or pages that are judged, by their ids."""
     name, documents = collection.name, collection.documents
-    for what, is_there in (("documents", documents), ("judgments", collection.judgments)):
+    for noun, is_there in (("documents", documents), ("judgments", collection.judgments)):
         if not is_there and collection.unit != "passage":
-            raise DatasetError(f"{name}: has no {what}; expected some to convert")
+            raise DatasetError(f"{name}: has no {noun}; expected some to convert")
     if collection.unit == "passage":
         raise DatasetError(f"{name}: judges spans of text, which beir cannot express")
     if collection.unit == "document":

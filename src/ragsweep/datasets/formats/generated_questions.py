@@ -20,15 +20,15 @@ def caution_of_generated(queries: Sequence[Query]) -> str:
     if not generated:
         return ""
     easy = sum(row[EASY].lower() == "true" for row in generated)
-    which = "The questions" if len(generated) == len(queries) else f"{len(generated)} of {len(queries)} questions"
-    said = (
-        f"{which} were generated from the documents: their order of configurations can be another one than that of "
+    subject = "The questions" if len(generated) == len(queries) else f"{len(generated)} of {len(queries)} questions"
+    caution = (
+        f"{subject} were generated from the documents: their order of configurations can be another one than that of "
         "real questions (on the bundled manual, the two even disagreed: Kendall -.12 to -.28). Check the choice on "
         "real questions."
     )
     if easy >= EASY_SHARE * len(generated):
-        said += (
+        caution += (
             f" BM25 finds the passage of {easy / len(generated):.0%} of them first: do not choose between sparse and "
             "dense retrieval with them."
         )
-    return said
+    return caution

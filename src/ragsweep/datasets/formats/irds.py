@@ -44,7 +44,7 @@ class IrDatasetsDataset(Selecting):
             dataset = ir_datasets.load(self.id)
         except KeyError as error:
             raise DatasetError(f"dataset.id: {self.id!r} is not in the catalogue of ir_datasets") from error
-        if lacks := [what for what in ("docs", "queries") if not getattr(dataset, f"has_{what}")()]:
+        if lacks := [part for part in ("docs", "queries") if not getattr(dataset, f"has_{part}")()]:
             raise DatasetError(f"dataset.id: {self.id} has no {' and no '.join(lacks)}; expected docs and queries")
         is_judged = dataset.has_qrels()
         try:
@@ -59,16 +59,16 @@ class IrDatasetsDataset(Selecting):
         if not documents:
             raise DatasetError(f"dataset.id: {self.id} has no documents")
         faults = Faults(self.id)
-        known = {query.query_id for query in asked}
+        ids = {query.query_id for query in asked}
         for query in asked:
             if not query.text:
                 faults.add(DatasetError(f"{self.id}: the text of query {query.query_id!r} is blank"), query.query_id)
         for name, unit in {
-            judgment.query_id: judgment.unit for judgment in judgments if judgment.query_id not in known
+            judgment.query_id: judgment.unit for judgment in judgments if judgment.query_id not in ids
         }.items():
             problem = f"judgment of {unit!r} for query {name!r}: the query does not exist"
             faults.add(DatasetError(f"{self.id}: {problem}"), name)
-        faulty = {fault.name for fault in faults.found}
+        faulty = {fault.name for fault in faults.faults}
         queries = tuple(query for query in asked if query.query_id not in faulty)
         kept = tuple(judgment for judgment in judgments if judgment.query_id not in faulty)
         by_id = self.leave_out == "same_id" or (self.leave_out == "benchmark" and self.id.startswith(BEIR))

@@ -92,8 +92,8 @@ def as_typed(preset: Mapping[str, str], spelt_out: str = "") -> Iterator[None]:
         text = PART.sub(lambda name: preset.get(name[0], name[0]), str(error))
         if text == str(error) and not spelt_out:
             raise
-        others = f"; such settings follow {spelt_out}" if spelt_out and PART.search(text) else ""
-        raise type(error)(f"{text}{others}") from error
+        advice = f"; such settings follow {spelt_out}" if spelt_out and PART.search(text) else ""
+        raise type(error)(f"{text}{advice}") from error
 
 
 def pdf_dataset(
@@ -132,8 +132,9 @@ def pdf_dataset(
     with as_typed(OF_PDF):
         corpus = PdfDocuments(documents, page_numbers, skip, store, parser)
     key = keys_of(unit, match)
-    others = {"page_numbers": page_numbers, "skip": corpus.skip, "parser": parser}
-    changed = [typed(f"corpus.{name}", value) for name, value in others.items() if value != getattr(PdfDocuments, name)]
+    of_corpus = {"page_numbers": page_numbers, "skip": corpus.skip, "parser": parser}
+    defaults = {name: getattr(PdfDocuments, name) for name in of_corpus}
+    changed = [typed(f"corpus.{name}", value) for name, value in of_corpus.items() if value != defaults[name]]
     changed += [] if key == "page" else [typed("questions.unit", key)]
     places = [typed("corpus.path", documents), "questions=table", typed("questions.path", queries)]
     return OwnDataset(

@@ -26,7 +26,7 @@ from ragsweep.datasets.model.collection import Document, Heading
 from ragsweep.datasets.model.dataset_format import Corpus
 from ragsweep.datasets.model.pages import nearest
 from ragsweep.datasets.readers.fields import flaw_of_name
-from ragsweep.datasets.readers.files import files_at, files_below, what_is
+from ragsweep.datasets.readers.files import files_at, files_below, kind_at
 from ragsweep.store.stage_store import NO_STORE, Arrays, Store, packed, unpacked
 from ragsweep.text.normalisation import composed
 
@@ -100,9 +100,9 @@ class PdfDocuments(Corpus):
         below = files_below(root, None) if root.is_dir() else ()
         kinds = (*PLAIN, *PAGES, WORD)
         if texts := [path.relative_to(root).as_posix() for path in below if path.suffix.lower() in kinds]:
-            number, it = len(texts), "it" if len(texts) == 1 else "them"
-            found = f"{counted(number, 'document')} that {verb(number, 'are')} no PDF, not read: {some_of(texts)}"
-            say_once(f"{root}: {found}; corpus=text reads {it}")
+            number, pronoun = len(texts), "it" if len(texts) == 1 else "them"
+            not_read = f"{counted(number, 'document')} that {verb(number, 'are')} no PDF, not read: {some_of(texts)}"
+            say_once(f"{root}: {not_read}; corpus=text reads {pronoun}")
         numbers = {document.source: [page.page_number for page in document.pages] for document in documents}
         bare = [source for source, labels in numbers.items() if labels == [str(n + 1) for n in range(len(labels))]]
         if bare and self.page_numbers == "label":
@@ -155,14 +155,14 @@ class PdfDocuments(Corpus):
         first = next(iter(failed.values()))
         if alone:  # no other document to continue with
             return first
-        others = f"; {len(failed) - 1} more cannot be read" if len(failed) > 1 else ""
+        further = f"; {len(failed) - 1} more cannot be read" if len(failed) > 1 else ""
         setting = typed("corpus.skip", [*self.skip, *failed])
-        return DatasetError(f"{first}{others}; {setting} leaves {'them' if others else 'it'} out")
+        return DatasetError(f"{first}{further}; {setting} leaves {'them' if further else 'it'} out")
 
     def _pages(self, path: Path) -> Iterator[tuple[str, str]]:
         """The number and the text of each page."""
-        if (found := what_is(path)) != "a file":
-            raise DatasetError(f"{path}: {f'is {found}' if found else 'does not exist, or is a broken link'}")
+        if (kind := kind_at(path)) != "a file":
+            raise DatasetError(f"{path}: {f'is {kind}' if kind else 'does not exist, or is a broken link'}")
         labelled = self.page_numbers == "label"
         by = [version("pypdfium2"), _fonts()] if self.parser == "pdfium" else [self.parser, self.fingerprint]
         try:

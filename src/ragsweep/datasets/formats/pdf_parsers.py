@@ -43,7 +43,7 @@ def _by_pdfium(path: Path) -> Iterator[str]:
     broken = any(LINE_END_HYPHEN.search(text) for text in texts)
     words = Counter(chain.from_iterable(map(_words, texts if broken else ())))
     for text in texts:
-        yield LINE_END_HYPHEN.sub(lambda found: _own_hyphen(found, words), text)
+        yield LINE_END_HYPHEN.sub(lambda hyphen: _own_hyphen(hyphen, words), text)
 
 
 def _words(text: str) -> Iterator[str]:
@@ -52,12 +52,12 @@ def _words(text: str) -> Iterator[str]:
     return chain(WORD.findall(lowered), PAIR.findall(lowered))
 
 
-def _own_hyphen(found: re.Match[str], words: Counter[str]) -> str:
+def _own_hyphen(hyphen: re.Match[str], words: Counter[str]) -> str:
     """The hyphen of a word itself: the document writes the word with it at least as often as without.
 
     Nor is one put in before a digit, or before a capital, unless all is in capitals.
     """
-    text, start, end = found.string, found.start(), found.end()
+    text, start, end = hyphen.string, hyphen.start(), hyphen.end()
     before, after = WORD.findall(text, max(0, start - LONGEST_PART), start), WORD.match(text, end)
     parts = [*before[-1:], after[0] if after else ""]
     with_hyphen = words["-".join(parts).lower()]
@@ -154,8 +154,8 @@ def _reason(error: Exception, path: Path) -> str:
         return "it is encrypted; expected one without a password"
     with suppress(OSError), path.open("rb") as file:
         if MARK not in (beginning := file.read(1024)):
-            found = f"it begins with {beginning[:8].decode('latin-1')!r}" if beginning else "it is empty"
-            return f"{found}; expected {MARK.decode()}"
+            problem = f"it begins with {beginning[:8].decode('latin-1')!r}" if beginning else "it is empty"
+            return f"{problem}; expected {MARK.decode()}"
     return f"{reason[:1].lower()}{reason[1:]}"
 
 

@@ -110,8 +110,8 @@ def flaw_of_options(options: Sequence[Option]) -> str | None:
     """Why options cannot be chosen from; None if they can."""
     letters = [option.letter for option in options]
     if len(letters) < 2 or letters != [*LETTERS[: len(letters)]]:
-        found = repr("".join(letters)[:SHOWN_CHARACTERS]) if letters else "none"
-        return f"expected 2 to 26 options with the letters A, B, C, ...; found {found}"
+        shown = repr("".join(letters)[:SHOWN_CHARACTERS]) if letters else "none"
+        return f"expected 2 to 26 options with the letters A, B, C, ...; found {shown}"
     earlier: dict[str, str] = {}
     for letter, text in options:
         if flaw := flaw_of_text(text):

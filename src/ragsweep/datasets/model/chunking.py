@@ -44,11 +44,11 @@ class Chunker(Component, ABC):
 def cut(documents: Sequence[Document], chunker: Chunker, store: Store) -> Iterator[list[Span]]:
     """The spans of the passages of each document, in its text."""
     places = [_places(document, chunker.across_pages) for document in documents]
-    texts = [document.text[start:end] for document, its in zip(documents, places, strict=True) for start, end in its]
+    given = zip(documents, places, strict=True)
+    texts = [document.text[start:end] for document, spans in given for start, end in spans]
 
     def build() -> Arrays:
-        split = zip(chunker.split_all(texts), texts, strict=True)
-        spans = [_checked_spans(of_text, text, chunker) for of_text, text in split]
+        spans = [_valid_spans(*of_text, chunker) for of_text in zip(chunker.split_all(texts), texts, strict=True)]
         flat = np.array([span for text in spans for span in text], dtype=np.int64).reshape(-1, 2)
         return {"spans": flat, "ends": np.cumsum([len(text) for text in spans], dtype=np.int64)}
 
@@ -56,10 +56,10 @@ def cut(documents: Sequence[Document], chunker: Chunker, store: Store) -> Iterat
     kept = store.get("spans", [identity(chunker), digest_texts(texts)], build) if ours else build()
     flat, ends = [(start, end) for start, end in kept["spans"].tolist()], kept["ends"].tolist()
     parts = iter(zip([0, *ends], ends, strict=False))
-    for its in places:
+    for spans in places:
         yield [
             (place + start, place + end)
-            for (place, _), (first, last) in zip(its, parts, strict=False)
+            for (place, _), (first, last) in zip(spans, parts, strict=False)
             for start, end in flat[first:last]
         ]
 
@@ -71,12 +71,12 @@ def _places(document: Document, across_pages: bool) -> list[Span]:
     return [(document.pages[0].start, len(document.text))] if document.pages else []
 
 
-def _checked_spans(spans: object, text: str, chunker: Chunker) -> Sequence[Span]:
+def _valid_spans(spans: object, text: str, chunker: Chunker) -> Sequence[Span]:
     """Check the spans that a chunker returned. Raises `DatasetError` if one is not within the text."""
     wanted = f"expected (start, end) with 0 <= start < end <= {len(text)}, whole numbers"
     for span in spans if isinstance(spans, Sequence | np.ndarray) else [spans]:
         pair = tuple(span) if isinstance(span, Sequence | np.ndarray) else ()
-        whole = len(pair) == 2 and all(isinstance(offset, Integral) for offset in pair)
-        if not whole or not 0 <= pair[0] < pair[1] <= len(text):
+        is_pair = len(pair) == 2 and all(isinstance(offset, Integral) for offset in pair)
+        if not is_pair or not 0 <= pair[0] < pair[1] <= len(text):
             raise DatasetError(f"chunker: {kind_of(chunker)}.split: found {span!r:.80}, {wanted}")
     return spans  # type: ignore[return-value]

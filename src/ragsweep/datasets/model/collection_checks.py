@@ -29,14 +29,14 @@ def check(collection: Collection, *, may_lack_judgments: bool = False) -> None:
         "query type": [query.query_type for query in queries if query.query_type is not None],
         "judged unit": [judgment.unit for judgment in collection.judgments],
     }
-    for what, found in names.items():
-        for name in found:
+    for kind, names_of_kind in names.items():
+        for name in names_of_kind:
             if flaw := flaw_of_name(name):
-                raise DatasetError(f"{collection.name}: the {what} {name!r} {flaw}")
-    for what in ("document", "query id"):
-        name, times = Counter(map(composed, names[what])).most_common(1)[0] if names[what] else ("", 0)
+                raise DatasetError(f"{collection.name}: the {kind} {name!r} {flaw}")
+    for kind in ("document", "query id"):
+        name, times = Counter(map(composed, names[kind])).most_common(1)[0] if names[kind] else ("", 0)
         if times > 1:
-            raise DatasetError(f"{collection.name}: the {what} {name!r} occurs {times} times; expected once")
+            raise DatasetError(f"{collection.name}: the {kind} {name!r} occurs {times} times; expected once")
     texts = chain(
         ((f"document {document.source!r}", document.text) for document in documents),
         ((f"query {query.query_id!r}", query.text) for query in queries),
@@ -68,10 +68,10 @@ def _check_judgments(collection: Collection) -> None:
     if not collection.judgments and not collection.cases and not collection.references:
         why = collection.unjudged or f"{collection.name}: no query has a judgment"
         raise DatasetError(f"{why}, so nothing can be measured; ragsweep judge asks for what a decision needs")
-    known = {query.query_id for query in collection.queries}
+    query_ids = {query.query_id for query in collection.queries}
     grades: dict[tuple[str, str], int] = {}
     for query_id, unit, grade in collection.judgments:
-        if query_id not in known:
+        if query_id not in query_ids:
             problem = "the query does not exist"
         elif not isinstance(grade, Integral) or isinstance(grade, bool) or abs(grade) > LARGEST_GRADE:
             problem = f"found the grade {grade!r}, expected a whole number from -10^9 to 10^9"
@@ -87,10 +87,10 @@ def _check_references(collection: Collection) -> None:
         return
     if collection.unit != "passage" or collection.judgments:
         raise DatasetError(f"{collection.name}: has references, so expected the unit passage and no other judgments")
-    known = {query.query_id for query in collection.queries}
+    query_ids = {query.query_id for query in collection.queries}
     lengths = {document.source: len(document.text) for document in collection.documents}
     for query_id, source, start, end, text in collection.references:
-        if query_id not in known:
+        if query_id not in query_ids:
             problem = "the query does not exist"
         elif source not in lengths:
             problem = "the document does not exist"

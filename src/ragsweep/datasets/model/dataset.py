@@ -164,9 +164,9 @@ class Dataset:
         positions: dict[str, int] = {}
         empty: list[str] = []
         spans = cut(collection.documents, chunker, store)
-        for document, its in zip(collection.documents, spans, strict=True):
+        for document, spans_of_document in zip(collection.documents, spans, strict=True):
             with_text: set[int] = set()
-            for passage, pages in passages_in(document, its):
+            for passage, pages in passages_in(document, spans_of_document):
                 units = [passage.chunk_id] if collection.unit == "passage" else [page.unit for page in pages]
                 keys.append(units[0])
                 further += [(len(passages), unit) for unit in dict.fromkeys(units[1:]) if unit != units[0]]
@@ -206,12 +206,12 @@ class Dataset:
         """The same corpus with some of the queries, at these positions in ascending order; the others are left out."""
         judged = np.isin(self.qrels.query, rows)
         ids = {self.queries[row].query_id for row in rows}
-        others = [query.query_id for query in self.queries if query.query_id not in ids]
+        unselected = [query.query_id for query in self.queries if query.query_id not in ids]
         return replace(
             self,
             digest=digest([self.digest, sorted(ids)]),
             queries=tuple(self.queries[row] for row in rows),
-            left_out=self.left_out._replace(unselected=(*self.left_out.unselected, *others)),
+            left_out=self.left_out._replace(unselected=(*self.left_out.unselected, *unselected)),
             cases=tuple(self.cases[row] for row in rows) if self.cases else (),
             references=tuple(reference for reference in self.references if reference.query_id in ids),
             qrels=Qrels(
@@ -319,7 +319,7 @@ def passages_in(document: Document, spans: Sequence[Span]) -> Iterator[tuple[Pas
         pages: Sequence[Page] = document.pages[first : bisect_right(starts, end - 1)]
         if len(pages) > 1:
             borders = [start, *(page.start for page in pages[1:]), end]
-            texts = (document.text[each:after] for each, after in pairwise(borders))
+            texts = (document.text[border:after] for border, after in pairwise(borders))
             pages = [page for page, text in zip(pages, texts, strict=True) if text.strip()] or pages[:1]
         page = pages[0]
         passage = Passage(

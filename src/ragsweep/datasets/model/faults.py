@@ -62,21 +62,21 @@ class Faults:
         path: The file, which the messages need not repeat.
         group: The group of the setting `on_error`.
         noun: What the file has: `questions` or `answers`.
-        found: The faults, in the order of the file.
+        faults: In the order of the file.
     """
 
     path: object
     group: str = "dataset"
     noun: str = "questions"
-    found: list[Fault] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
 
     def add(self, error: DatasetError, name: str | None = None) -> None:
         """Note that one cannot be used; `name` is its id."""
-        self.found.append(Fault(str(error), name))
+        self.faults.append(Fault(str(error), name))
 
     def add_absent(self, error: AbsentUnitError, query: Any, position: int, case: Any = None) -> None:
         """Note a question of absent units, which may be kept; arguments as of `Absent`."""
-        self.found.append(Fault(str(error), query.query_id, Absent(query, error.judgments, position, case)))
+        self.faults.append(Fault(str(error), query.query_id, Absent(query, error.judgments, position, case)))
 
     def left_out(self, on_error: OnQuestionError, usable: int) -> tuple[Fault, ...]:
         """The faults, if what has them is left out.
@@ -88,19 +88,19 @@ class Faults:
         Raises:
             DatasetError: Some are faulty, and are not to be left out, or all of them are.
         """
-        if self.found and (on_error != "skip" or not usable):
+        if self.faults and (on_error != "skip" or not usable):
             raise self._refusal(usable)
-        return tuple(self.found)
+        return tuple(self.faults)
 
     def _refusal(self, usable: int) -> DatasetError:
         """An error with the first faults, of how many, and what can be done about it."""
-        number = len(self.found)
-        first, *others = (fault.text for fault in self.found[:FAULTS_SHOWN])
-        shown = [first, *(text.removeprefix(f"{self.path}, ") for text in others)]
+        number = len(self.faults)
+        first, *further = (fault.text for fault in self.faults[:FAULTS_SHOWN])
+        shown = [first, *(text.removeprefix(f"{self.path}, ") for text in further)]
         more = [f"and {number - FAULTS_SHOWN:,} more"] if number > FAULTS_SHOWN else []
-        found = f"{number:,} of {number + usable:,} {self.noun} cannot be used: " if number > 1 else ""
+        how_many = f"{number:,} of {number + usable:,} {self.noun} cannot be used: " if number > 1 else ""
         ways = [f"{self.group}.on_error=skip leaves {'them' if number > 1 else 'it'} out"] if usable else []
-        if all(fault.absent for fault in self.found):
+        if all(fault.absent for fault in self.faults):
             ways.append(f"{self.group}.on_error=keep counts what is absent as missed")
         advice = f" ({', '.join(ways)})" if ways else ""
-        return DatasetError(f"{found}{'; '.join(shown + more)}{advice}")
+        return DatasetError(f"{how_many}{'; '.join(shown + more)}{advice}")

@@ -37,10 +37,9 @@ def grouped(collection: Collection, field: str | None) -> Collection:
         )
     times = Counter(filter(None, names))
     if field and not times:
-        known = dict.fromkeys(name for row in range(len(names)) for name in _fields(collection, row))
-        raise DatasetError(
-            f"{SETTING}: no question of {collection.name} has {field!r}; found {listed(known)}, or {AUTO}"
-        )
+        fields = dict.fromkeys(name for row in range(len(names)) for name in _fields(collection, row))
+        problem = f"no question of {collection.name} has {field!r}"
+        raise DatasetError(f"{SETTING}: {problem}; found {listed(fields)}, or {AUTO}")
     several = [name if name and times[name] > 1 else None for name in names]
     if field and not any(several):
         say_once(f"{SETTING}: {field} puts no two questions of {collection.name} into one group")
@@ -51,11 +50,11 @@ def grouped(collection: Collection, field: str | None) -> Collection:
 def _fields(collection: Collection, row: int) -> dict[str, str]:
     """All fields of a question, and of its case, that could name a group."""
     query = collection.queries[row]
-    known = {"query_id": query.query_id, "query_type": query.query_type, "group": query.group, **dict(query.fields)}
+    fields = {"query_id": query.query_id, "query_type": query.query_type, "group": query.group, **dict(query.fields)}
     if collection.cases:
         case = collection.cases[row]
-        known |= {"specialty": case.specialty, "difficulty": case.difficulty, "condition": case.condition}
-    return {name: value for name, value in known.items() if value}
+        fields |= {"specialty": case.specialty, "difficulty": case.difficulty, "condition": case.condition}
+    return {name: value for name, value in fields.items() if value}
 
 
 def _copied(queries: Sequence[Query]) -> list[str | None]:

@@ -44,14 +44,14 @@ class Words:
         Returns:
             Position in `texts`, and the word, each of shape [words of these texts].
         """
-        which, place = ranges(self.ends[texts] - self.counts[texts], self.ends[texts])
-        return which, self.words[place]
+        row, place = ranges(self.ends[texts] - self.counts[texts], self.ends[texts])
+        return row, self.words[place]
 
 
 def number_words(*groups: Sequence[str]) -> list[Words]:
     """The words of the texts of each group, as numbers that are the same in all groups."""
     numbers: dict[str, int] = {}
-    found = [
+    numbers_of = [
         [[numbers.setdefault(word, len(numbers)) for word in plain_words(text)] for text in group] for group in groups
     ]
     return [
@@ -59,7 +59,7 @@ def number_words(*groups: Sequence[str]) -> list[Words]:
             np.array([word for words in texts for word in words], dtype=np.int64),
             np.cumsum([len(words) for words in texts], dtype=np.int64),
         )
-        for texts in found
+        for texts in numbers_of
     ]
 
 
@@ -77,12 +77,12 @@ def shares_of_words(passages: Words, references: Words, passage: Indices, refere
     """
     width = max(passages.words.max(initial=0), references.words.max(initial=0)) + 1
     used, place = np.unique(passage, return_inverse=True)
-    which, word = passages.of(used)
-    known = np.unique(which * width + word)
+    row, word = passages.of(used)
+    pairs_held = np.unique(row * width + word)
     pair, word = references.of(reference)
     wanted = place[pair] * width + word
-    position = np.searchsorted(known, wanted).clip(max=max(0, len(known) - 1))
-    found = known[position] == wanted if len(known) else np.zeros(len(wanted), dtype=bool)
-    hits = np.bincount(pair, weights=found, minlength=len(reference))
+    position = np.searchsorted(pairs_held, wanted).clip(max=max(0, len(pairs_held) - 1))
+    is_held = pairs_held[position] == wanted if len(pairs_held) else np.zeros(len(wanted), dtype=bool)
+    hits = np.bincount(pair, weights=is_held, minlength=len(reference))
     shares: Shares = hits / np.maximum(references.counts[reference], 1)
     return shares

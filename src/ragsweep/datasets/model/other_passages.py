@@ -23,12 +23,12 @@ def only_asked(dataset: Dataset, asked: Sequence[int]) -> Dataset:
     if kept.all():
         return dataset
     ids = {dataset.queries[row].query_id for row in asked}
-    others = [dataset.queries[row].query_id for row in np.unique(dataset.qrels.query[~kept]).tolist()]
+    unselected = [dataset.queries[row].query_id for row in np.unique(dataset.qrels.query[~kept]).tolist()]
     return replace(
         dataset,
         qrels=Qrels(*(column[kept] for column in vars(dataset.qrels).values())),
         references=tuple(reference for reference in dataset.references if reference.query_id in ids),
-        left_out=dataset.left_out._replace(unselected=(*dataset.left_out.unselected, *others)),
+        left_out=dataset.left_out._replace(unselected=(*dataset.left_out.unselected, *unselected)),
     )
 
 

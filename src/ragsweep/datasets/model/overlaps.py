@@ -50,22 +50,22 @@ def on_one_line(*groups: Sequence[Located]) -> list[Indices]:
     ]
 
 
-def overlapping(spans: Indices, others: Indices) -> tuple[Indices, Indices]:
+def overlapping(spans: Indices, targets: Indices) -> tuple[Indices, Indices]:
     """The pairs of spans that share at least one character.
 
     Args:
         spans: Start and end of each span, in any order, shape [spans, 2].
-        others: Start and end of each other span, shape [others, 2].
+        targets: Start and end of each span that they may overlap, shape [targets, 2].
 
     Returns:
-        Positions in `others` and in `spans`, each of shape [pairs], in this order.
+        Positions in `targets` and in `spans`, each of shape [pairs], in this order.
     """
     order = np.argsort(spans[:, 0], kind="stable")
     starts, ends = spans[order].T
-    first = np.searchsorted(np.maximum.accumulate(ends), others[:, 0], side="right")  # spans before it end earlier
-    last = np.searchsorted(starts, others[:, 1])
+    first = np.searchsorted(np.maximum.accumulate(ends), targets[:, 0], side="right")  # spans before it end earlier
+    last = np.searchsorted(starts, targets[:, 1])
     other, place = ranges(first, np.maximum(first, last))
-    shared = np.minimum(ends[place], others[other, 1]) > np.maximum(starts[place], others[other, 0])
+    shared = np.minimum(ends[place], targets[other, 1]) > np.maximum(starts[place], targets[other, 0])
     other, span = other[shared], order[place[shared]]
     sort = np.lexsort((span, other))
     return other[sort], span[sort]
@@ -82,5 +82,5 @@ def ranges(first: Indices, last: Indices) -> tuple[Indices, Indices]:
         Position of the range, and the number, each of shape [numbers].
     """
     counts = last - first
-    which = np.repeat(np.arange(len(counts)), counts)
-    return which, np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts - first, counts)
+    row = np.repeat(np.arange(len(counts)), counts)
+    return row, np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts - first, counts)

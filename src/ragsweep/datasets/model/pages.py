@@ -92,8 +92,8 @@ class Pages:
         if not self._documents:
             return key
         units = self._units_of(key)
-        if not units and (whole := WITH_DECIMALS.fullmatch(key)):
-            key = whole[1] + whole[2]
+        if not units and (decimal := WITH_DECIMALS.fullmatch(key)):
+            key = decimal[1] + decimal[2]
             units = self._units_of(key)
         if not units:
             kind = AbsentUnitError if self._can_be_absent(key) else DatasetError
@@ -105,8 +105,8 @@ class Pages:
             )
         unit = units[0]
         if self._unit == "page" and (number := len(self._by_key.get(composed(unit), ()))) > 1:
-            found = f"{number} pages of that document have the page number in {unit!r}"
-            raise DatasetError(f"{where}: {found}; set corpus.page_numbers=physical")
+            problem = f"{number} pages of that document have the page number in {unit!r}"
+            raise DatasetError(f"{where}: {problem}; set corpus.page_numbers=physical")
         return unit
 
     def judgments(self, query_id: str, grades: Mapping[str, int], where: str) -> list[Judgment]:
@@ -155,8 +155,8 @@ class Pages:
             instead = "documents are judged, not their pages" if document else nearest(name, self._documents)
             return f"document {name[:SHOWN_CHARACTERS]!r} is not in the documents ({instead})"
         if document and not number:
-            found = f"document {source[:SHOWN_CHARACTERS]!r} is judged without a page ({_extent(document)})"
-            return f"{found}; expected a page, or documents as the judged unit"
+            problem = f"document {source[:SHOWN_CHARACTERS]!r} is judged without a page ({_extent(document)})"
+            return f"{problem}; expected a page, or documents as the judged unit"
         extents = ", ".join(map(_extent, islice(self._documents.values(), SHOWN_UNITS)))
         more = len(self._documents) - SHOWN_UNITS
         extents += f" and {more} more documents" if more > 0 else ""

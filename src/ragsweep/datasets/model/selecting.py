@@ -49,8 +49,8 @@ class Selecting(DatasetFormat):
             return
         names = self.ids if isinstance(self.ids, Sequence) else ()
         if not names or not all(isinstance(name, str | int) for name in names):
-            found = as_configured(self.ids)
-            raise ConfigError(f"{SETTING}: found {found}, expected a file, or a list of ids like [q1,q2]")
+            shown = as_configured(self.ids)
+            raise ConfigError(f"{SETTING}: found {shown}, expected a file, or a list of ids like [q1,q2]")
         object.__setattr__(self, "ids", tuple(map(str, names)))
 
     @property
@@ -74,8 +74,8 @@ class Selecting(DatasetFormat):
         alone = self.group is not None and all(query.group is None for query in collection.queries)
         if unwanted or (alone and grouped(collection, self.group).queries != collection.queries):
             setting = SETTING if unwanted else grouping.SETTING
-            found = f"{kind_of(self)}.load() leaves it without effect"
-            raise ConfigError(f"{setting}: {found}; expected it to return self.selected(collection)")
+            problem = f"{kind_of(self)}.load() leaves it without effect"
+            raise ConfigError(f"{setting}: {problem}; expected it to return self.selected(collection)")
 
 
 def with_absent(collection: Collection, faults: Faults) -> tuple[Collection, Faults]:
@@ -83,14 +83,14 @@ def with_absent(collection: Collection, faults: Faults) -> tuple[Collection, Fau
 
     What no document has stays judged, so that it counts as missed.
     """
-    absent = [fault.absent for fault in faults.found if fault.absent]
+    absent = [fault.absent for fault in faults.faults if fault.absent]
     queries, cases = [*collection.queries], [*collection.cases]
     for question in reversed(absent):
         queries.insert(question.position, question.query)
         if question.case is not None:
             cases.insert(question.position, question.case)
     judgments = (*collection.judgments, *(judgment for question in absent for judgment in question.judgments))
-    remaining = replace(faults, found=[fault for fault in faults.found if not fault.absent])
+    remaining = replace(faults, faults=[fault for fault in faults.faults if not fault.absent])
     kept = replace(collection, queries=tuple(queries), judgments=judgments, cases=tuple(cases), faults=remaining)
     return kept, remaining
 
@@ -105,7 +105,7 @@ def with_qrels(collection: Collection, path: Path, faults: Faults) -> Collection
         raise DatasetError(f"{QRELS}: {collection.name} judges spans of text; expected a dataset of pages or documents")
     added = replace(collection, judgments=tuple(judgment for _, judgment in read_qrels(path, QRELS))).judgments
     queries = {query.query_id for query in collection.queries}
-    faulty = {composed(fault.name) for fault in faults.found if fault.name}
+    faulty = {composed(fault.name) for fault in faults.faults if fault.name}
     units = {page.unit for document in collection.documents for page in document.pages}
     for query_id, unit, _ in added:
         if query_id not in queries and composed(query_id) not in faulty:
@@ -135,23 +135,23 @@ def selected(collection: Collection, ids: Ids, faults: Faults, on_error: OnQuest
     wanted = _wanted(ids)
     kept = [query for query in collection.queries if composed(query.query_id) in wanted]
     unknown = sorted(wanted - {composed(query.query_id) for query in collection.queries}
-                     - {composed(fault.name) for fault in faults.found if fault.name})  # fmt: skip
-    nameless = [fault for fault in faults.found if fault.name is None][: len(unknown)]  # may have the unknown ids
+                     - {composed(fault.name) for fault in faults.faults if fault.name})  # fmt: skip
+    nameless = [fault for fault in faults.faults if fault.name is None][: len(unknown)]  # may have the unknown ids
     if len(unknown) > len(nameless):
-        found = f"{len(unknown)} of {len(wanted)} ids {verb(len(unknown), 'are')} not in {collection.name}"
+        problem = f"{len(unknown)} of {len(wanted)} ids {verb(len(unknown), 'are')} not in {collection.name}"
         there_is = listed(query.query_id for query in collection.queries)
-        raise DatasetError(f"{SETTING}: {found}: {listed(unknown)}; it has {there_is}")
+        raise DatasetError(f"{SETTING}: {problem}: {listed(unknown)}; it has {there_is}")
     if unknown:
         say_once(f"{SETTING}: {counted(len(unknown), 'id')} of no question that can be used: {listed(unknown)}")
-    of_wanted = [fault for fault in faults.found
+    of_wanted = [fault for fault in faults.faults
                  if (fault in nameless if fault.name is None else composed(fault.name) in wanted)]  # fmt: skip
-    faulty = replace(faults, found=of_wanted).left_out(on_error, len(kept))
+    faulty = replace(faults, faults=of_wanted).left_out(on_error, len(kept))
     if not kept:
         raise DatasetError(f"{SETTING}: selects no question of {collection.name}")
-    others = [query.query_id for query in collection.queries if composed(query.query_id) not in wanted]
-    unused = [fault.name for fault in faults.found if fault not in faulty]
+    unselected = [query.query_id for query in collection.queries if composed(query.query_id) not in wanted]
+    unused = [fault.name for fault in faults.faults if fault not in faulty]
     asked = collection.asking(kept)
-    return replace(asked, left_out=asked.left_out._replace(faulty=faulty, unselected=(*others, *unused)))
+    return replace(asked, left_out=asked.left_out._replace(faulty=faulty, unselected=(*unselected, *unused)))
 
 
 def _wanted(ids: Text | Sequence[Text]) -> set[str]:

@@ -52,8 +52,7 @@ def relevant_passages(
         inside = np.array(of_source[references[row].source], dtype=np.int64)
         shares = shares_of_words(of_passages, of_references, inside, np.full(len(inside), row))
         pairs += [(row, place) for place in inside[shares >= fuzzy_threshold].tolist()]
-    found = [Judgment(references[row].query_id, near[place].chunk_id, 1) for row, place in pairs]
-    missed = dict.fromkeys(reference.query_id for reference in references).keys() - {
-        judgment.query_id for judgment in found
-    }
-    return [*found, *(Judgment(query_id, passages[0].chunk_id, 0) for query_id in sorted(missed))]
+    judgments = [Judgment(references[row].query_id, near[place].chunk_id, 1) for row, place in pairs]
+    query_ids = {reference.query_id for reference in references}
+    missed = query_ids - {judgment.query_id for judgment in judgments}
+    return [*judgments, *(Judgment(query_id, passages[0].chunk_id, 0) for query_id in sorted(missed))]

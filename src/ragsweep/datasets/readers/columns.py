@@ -22,8 +22,8 @@ from ragsweep.datasets.readers.fields import (
     key_in,
     keys_in,
     listed,
-    whole,
     whole_grade,
+    whole_number,
 )
 
 ALL_RELEVANT = "none"  # as the column of the grades
@@ -57,10 +57,10 @@ def likely_columns(names: Iterable[str], wanted: Mapping[str, str]) -> dict[str,
     """
     left = {folded(name): name for name in names}
     likely: dict[str, str] = {}
-    for what, column in wanted.items():
-        patterns = (folded(column), *LIKELY.get(what, "").split())
-        if found := next((name for pattern in patterns for name in left if fnmatchcase(name, pattern)), None):
-            likely[what] = left.pop(found)
+    for setting, column in wanted.items():
+        patterns = (folded(column), *LIKELY.get(setting, "").split())
+        if likeliest := next((name for pattern in patterns for name in left if fnmatchcase(name, pattern)), None):
+            likely[setting] = left.pop(likeliest)
     return likely
 
 
@@ -71,16 +71,16 @@ def folded(name: str) -> str:
 
 def pasted(columns: Mapping[str, str | Sequence[str] | None]) -> str:
     """Settings that name columns of the questions, as they are typed in a shell."""
-    return " ".join(typed(f"questions.{what}", name) if name else f"questions.{what}=null"
-                    for what, name in columns.items())  # fmt: skip
+    return " ".join(typed(f"questions.{setting}", name) if name else f"questions.{setting}=null"
+                    for setting, name in columns.items())  # fmt: skip
 
 
 def expect_columns(row: Iterable[str], columns: Mapping[str, str | None], where: str, group: str) -> None:
     """Raise `DatasetError` with the settings of a group to paste, unless a row has these columns, by their settings."""
-    missing = {what: name for what, name in columns.items() if name is not None and name not in row}
+    missing = {setting: name for setting, name in columns.items() if name is not None and name not in row}
     if missing:
         likely = likely_columns((name for name in row if name not in columns.values()), missing)
-        paste = " ".join(typed(f"{group}.{what}", likely.get(what, NONE_LIKELY)) for what in missing)
+        paste = " ".join(typed(f"{group}.{setting}", likely.get(setting, NONE_LIKELY)) for setting in missing)
         raise DatasetError(f"{without_columns(row, missing.values(), where)}; name others, such as {paste}")
 
 
@@ -146,13 +146,13 @@ class Columns:
     @property
     def named(self) -> dict[str, str]:
         """The columns, each by its setting."""
-        columns = {what: getattr(self, what) for what in self.COLUMNS}
-        lists = {what: [value] if isinstance(value, str) else value or () for what, value in columns.items()}
+        columns = {setting: getattr(self, setting) for setting in self.COLUMNS}
+        lists = {setting: [value] if isinstance(value, str) else value or () for setting, value in columns.items()}
         return {
-            what if isinstance(columns[what], str) else f"{what} {number}": name
-            for what, names in lists.items()
+            setting if isinstance(columns[setting], str) else f"{setting} {number}": name
+            for setting, names in lists.items()
             for number, name in enumerate(names, start=1)
-            if (what, name) != ("grade", ALL_RELEVANT)
+            if (setting, name) != ("grade", ALL_RELEVANT)
         }
 
     @property
@@ -183,8 +183,8 @@ class Columns:
         else:
             place, value = f"{where}: the field {self.relevant!r}", row[self.relevant]
             if self.grade is None:
-                found = grades_in(value, place, self._grade_in, in_text=in_text)
-                return {self._counted(key, where): grade for key, grade in found.items()}
+                grades = grades_in(value, place, self._grade_in, in_text=in_text)
+                return {self._counted(key, where): grade for key, grade in grades.items()}
             keys = [self._counted(key, where) for key in keys_in(value, place, in_text=in_text)]
         if not keys or self.grade == ALL_RELEVANT:
             return dict.fromkeys(keys, 1)
@@ -214,21 +214,21 @@ class Columns:
         if self.first_page == 1:
             return key
         source, mark, page = key.rpartition("#")
-        if (number := whole(page)) is None or number < 0:
+        if (number := whole_number(page)) is None or number < 0:
             raise DatasetError(f"{where}: found the page {page[:80]!r}; expected a number, as first_page is 0")
         return f"{source}{mark}{number + 1}"
 
     def read_as(self, columns: Iterable[str]) -> str:
         """What is read as what: `read as: query=Question, page=Seite; fields: author`."""
         columns = [*dict.fromkeys(columns)]
-        names = [f"{what.partition(' ')[0]}={name}" for what, name in self.named.items() if name in columns]
+        names = [f"{setting.partition(' ')[0]}={name}" for setting, name in self.named.items() if name in columns]
         names += [f"grade={ALL_RELEVANT}"] if self.grade == ALL_RELEVANT else []
         names += [f"first_page={self.first_page}"] if self.first_page == 0 else []
         objects = {name.partition(".")[0] for name in self.named.values() if "." in name}
-        others = [name for name in columns if name not in (*self.named.values(), *objects)
+        further = [name for name in columns if name not in (*self.named.values(), *objects)
                   and not ROW_NUMBERS.fullmatch(name)]  # fmt: skip
-        more = f" and {len(others) - FIELDS_SHOWN} more" if len(others) > FIELDS_SHOWN else ""
-        fields = f"; fields: {', '.join(others[:FIELDS_SHOWN])}{more}" if others else ""
+        more = f" and {len(further) - FIELDS_SHOWN} more" if len(further) > FIELDS_SHOWN else ""
+        fields = f"; fields: {', '.join(further[:FIELDS_SHOWN])}{more}" if further else ""
         rest = f"; not read: the rest of {listed(objects)}" if objects else ""
         return f"read as: {', '.join(names)}{fields}{rest}"
 
@@ -266,8 +266,9 @@ class QuestionColumns(Columns):
         """
         is_by_row = bool(self.page or (self.document and (self.grade or self.relevant)))  # else of references
         is_judged = is_by_row or self.relevant in columns or self.references in columns
-        usual = {what: getattr(QuestionColumns, what) for what in self.OPTIONAL}
-        missing = {what: name for what, name in self.named.items() if name not in columns and name != usual.get(what)}
+        usual = {setting: getattr(QuestionColumns, setting) for setting in self.OPTIONAL}
+        absent = {setting: name for setting, name in self.named.items() if name not in columns}
+        missing = {setting: name for setting, name in absent.items() if name != usual.get(setting)}
         if is_judged and not missing:
             self._expect_one_meaning(columns, where)
             return ""
@@ -275,24 +276,24 @@ class QuestionColumns(Columns):
             return f"{where.rpartition(', ')[0]}: no judgments are read"
         judging = {"relevant": self.relevant} if self.relevant else {"references": str(self.references)}
         wanted = missing if is_judged else {**missing, **judging}
-        found, likely = without_columns(columns, wanted.values(), where), self._likely(columns, wanted)
-        said = f"{found}; expected {SCHEMA}, or other names by settings, such as {likely}"
+        lacking, likely = without_columns(columns, wanted.values(), where), self._likely(columns, wanted)
+        problem = f"{lacking}; expected {SCHEMA}, or other names by settings, such as {likely}"
         if missing:
-            raise DatasetError(said)
-        return said
+            raise DatasetError(problem)
+        return problem
 
     def _likely(self, columns: Mapping[str, object], wanted: Mapping[str, str]) -> str:
         """The settings that would name the likeliest columns; of grades by row, only the user knows the column."""
         left = [name for name in columns if name not in self.named.values()]
-        plain = {what: name for what, name in wanted.items() if what not in ("relevant", "references")}
+        plain = {setting: name for setting, name in wanted.items() if setting not in ("relevant", "references")}
         likely = likely_columns(left, plain)
-        shown: dict[str, str | None] = {what: likely.get(what, NONE_LIKELY) for what in plain}
+        shown: dict[str, str | None] = {setting: likely.get(setting, NONE_LIKELY) for setting in plain}
         if len(plain) == len(wanted):
             if shown.get("document") == NONE_LIKELY and self.references in columns:
                 shown["document"] = None
             return pasted(shown)
         left = [name for name in left if name not in likely.values()]
-        kinds = {what: wanted.get(what, what) for what in ("relevant", "references", "document", "page")}
+        kinds = {setting: wanted.get(setting, setting) for setting in ("relevant", "references", "document", "page")}
         judging = likely_columns(left, kinds)
         if "relevant" in judging:
             return pasted({**shown, "relevant": judging["relevant"]})
@@ -314,27 +315,26 @@ class QuestionColumns(Columns):
         """Raise `DatasetError` if columns of several kinds judge, or one that is not read could."""
         columns = [*columns]
         has_references = self.references in columns
-        by_row = [
-            what for what in (("page", "grade") if has_references else ("document", "page")) if getattr(self, what)
-        ]
-        kinds = [what for what in ("relevant", "references") if getattr(self, what) in columns
-                 and getattr(self, what) not in (self.document, self.page)]  # fmt: skip
+        of_row = ("page", "grade") if has_references else ("document", "page")
+        by_row = [setting for setting in of_row if getattr(self, setting)]
+        kinds = [setting for setting in ("relevant", "references") if getattr(self, setting) in columns
+                 and getattr(self, setting) not in (self.document, self.page)]  # fmt: skip
         if kinds and len([*kinds, *by_row]) > 1:
-            names = ", ".join(f"{what}={getattr(self, what)}" for what in (*kinds, *by_row))
+            names = ", ".join(f"{setting}={getattr(self, setting)}" for setting in (*kinds, *by_row))
             first = pasted({kinds[0]: None})
             raise DatasetError(f"{where}: judgments are in {names}; expected one kind of them, as by {first}")
         if by_row and self.grade is None:
             raise DatasetError(f"{where}: each row is a judgment; set {self._grade_of_rows(columns)}")
         if has_references:
             return
-        others = {name: folded(name) for name in columns if name not in {*self.named.values(), *self.fields}}
+        unread = {name: folded(name) for name in columns if name not in {*self.named.values(), *self.fields}}
         judging = {folded(name) for name in (*self.judging, str(self.grade))}
-        grades = [name for name, plain in others.items() if any(fnmatchcase(plain, like) for like in GRADE_LIKE)]
-        further = [name for name, plain in others.items() if (mark := NUMBERED.fullmatch(plain)) and mark[1] in judging]
-        if found := grades or further:
+        grades = [name for name, plain in unread.items() if any(fnmatchcase(plain, like) for like in GRADE_LIKE)]
+        further = [name for name, plain in unread.items() if (mark := NUMBERED.fullmatch(plain)) and mark[1] in judging]
+        if unclear := grades or further:
             is_free = grades and self.grade in (None, ALL_RELEVANT)
             taken = f"{pasted({'grade': grades[0]})} takes it, " if is_free else ""
             taken = taken if grades else "expected each in a row of its own, or a list of them; "
-            what = "a grade" if grades else "a further judgment"
-            none = pasted({"fields": [*self.fields, *found]})
-            raise DatasetError(f"{where}: {listed(found)} could be {what}; {taken}{none} says that it is none")
+            meaning = "a grade" if grades else "a further judgment"
+            none = pasted({"fields": [*self.fields, *unclear]})
+            raise DatasetError(f"{where}: {listed(unclear)} could be {meaning}; {taken}{none} says that it is none")

@@ -51,7 +51,7 @@ def grade_of(text: str) -> int | None:
     return grade if grade is not None and abs(grade) <= LARGEST_GRADE else None
 
 
-def whole(value: object) -> int | None:
+def whole_number(value: object) -> int | None:
     """A whole number, also as `2.0` or in a text; None for anything else."""
     if isinstance(value, str):
         return int(value.partition(".")[0]) if GRADE.fullmatch(value.strip()) else None
@@ -99,10 +99,10 @@ def text_of(entry: Entry, field: str | None, where: str) -> str | None:
     Raises:
         DatasetError: The entry lacks the field, or it is not a valid text.
     """
-    found = value_of(entry, field, where)
-    if found is not None and (flaw := flaw_of_text(found)):
+    value = value_of(entry, field, where)
+    if value is not None and (flaw := flaw_of_text(value)):
         raise DatasetError(f"{where}: the field {field!r} {flaw}")
-    return (found or "").strip() or None
+    return (value or "").strip() or None
 
 
 def id_of(entry: Entry, field: str, where: str) -> str:
@@ -111,22 +111,22 @@ def id_of(entry: Entry, field: str, where: str) -> str:
     Raises:
         DatasetError: The entry lacks the field, or it is not a valid name.
     """
-    found = value_of(entry, field, where)
-    if not isinstance(found, str) and (number := whole(found)) is not None:
+    value = value_of(entry, field, where)
+    if not isinstance(value, str) and (number := whole_number(value)) is not None:
         return str(number)
-    if flaw := flaw_of_name(found):
+    if flaw := flaw_of_name(value):
         raise DatasetError(f"{where}: the field {field!r} {flaw}")
-    return str(found).strip()
+    return str(value).strip()
 
 
 def type_in(entry: Entry, field: str | None, where: str) -> str | None:
     """The type of a query in a field; None if it has none. Raises `DatasetError` if it is not a valid name."""
-    found = entry.get(field) if field else None
-    if found is None or found == "":
+    value = entry.get(field) if field else None
+    if value is None or value == "":
         return None
-    if flaw := flaw_of_name(found):
+    if flaw := flaw_of_name(value):
         raise DatasetError(f"{where}: the field {field!r} {flaw}")
-    return str(found).strip()
+    return str(value).strip()
 
 
 def answerable_in(entry: Entry, field: str | None, where: str) -> bool:
@@ -135,11 +135,11 @@ def answerable_in(entry: Entry, field: str | None, where: str) -> bool:
     Raises:
         DatasetError: It is neither true nor false.
     """
-    found = entry.get(field) if field else None
-    found = found.strip().lower() if isinstance(found, str) else found  # FALSE of spreadsheets
-    if found not in (None, "", *TRUE, *FALSE):
-        raise DatasetError(f"{where}: the field {field!r} is {shown_value(found)}; expected true or false")
-    return found not in FALSE
+    value = entry.get(field) if field else None
+    value = value.strip().lower() if isinstance(value, str) else value  # FALSE of spreadsheets
+    if value not in (None, "", *TRUE, *FALSE):
+        raise DatasetError(f"{where}: the field {field!r} is {shown_value(value)}; expected true or false")
+    return value not in FALSE
 
 
 def further_fields(entry: Entry, used: Collection[str | None], where: str) -> tuple[tuple[str, str], ...]:
@@ -179,7 +179,7 @@ def structured(text: str, where: str, expected: str) -> Any:
 
 def whole_grade(value: object, where: str, words: str = "") -> int:
     """The grade that a whole number is, also as a text; true is 1, false is 0. `words` is the setting for others."""
-    number = {"true": 1, "false": 0}.get(str(value).strip().lower(), whole(value))
+    number = {"true": 1, "false": 0}.get(str(value).strip().lower(), whole_number(value))
     if number is None or abs(number) > LARGEST_GRADE:
         expected = f"a whole number from -{LARGEST_GRADE} to {LARGEST_GRADE}"
         by_words = f", or words by {words}" if words and isinstance(value, str) and number is None else ""
@@ -211,9 +211,9 @@ def grades_in(
             raise DatasetError(f"{where} has pages by document; expected keys like [{', '.join(pages)}]")
         if given is not None:
             key = str(name).strip()
-            found = grade(given, f"{where}, key {key[:SHOWN_CHARACTERS]!r}")
-            if grades.setdefault(key, found) != found:
-                raise DatasetError(f"{where}: {key[:80]!r} has the grades {grades[key]} and {found}; expected one")
+            number = grade(given, f"{where}, key {key[:SHOWN_CHARACTERS]!r}")
+            if grades.setdefault(key, number) != number:
+                raise DatasetError(f"{where}: {key[:80]!r} has the grades {grades[key]} and {number}; expected one")
     return grades
 
 
@@ -221,7 +221,7 @@ def keys_in(value: Any, where: str, *, in_text: bool = False) -> list[str]:
     """The keys of pages or documents in a list; a text or a number is one key. Blank ones are left out."""
     value = _written(value, where, in_text=in_text)
     items = [] if value is None else value if isinstance(value, list) else [value]
-    if any(not isinstance(item, str) and whole(item) is None for item in items):
+    if any(not isinstance(item, str) and whole_number(item) is None for item in items):
         first = items[0]  # whose fields say what it could be
         objects = f"objects with {', '.join(map(repr, [*first][:5]))}" if isinstance(first, dict) else ""
         raise DatasetError(f"{where} is {objects or shown_value(value)}; {EXPECTED}")
@@ -232,7 +232,7 @@ def key_in(value: object, where: str) -> str:
     """The key that a text or a whole number is; empty if there is none."""
     if isinstance(value, str) or value is None:
         return (value or "").strip()
-    if (number := whole(value)) is None:
+    if (number := whole_number(value)) is None:
         raise DatasetError(f"{where} is {shown_value(value)}; expected a text or a whole number")
     return str(number)
 

@@ -12,7 +12,7 @@ from ragsweep.core.errors import DatasetError
 NO_DOCUMENTS = ("._", ".DS_Store", "~$")  # begin the names of what macOS keeps beside files, and of what Word has open
 
 
-def what_is(path: Path) -> Literal["a file", "a folder", "neither a file nor a folder", None]:
+def kind_at(path: Path) -> Literal["a file", "a folder", "neither a file nor a folder", None]:
     """What a path points to, following links. None if nothing exists there.
 
     Raises:
@@ -42,11 +42,11 @@ def files_at(root: Path, setting: str, expected: str, suffix: str | None = None)
     Raises:
         DatasetError: It is neither a file nor a folder, or cannot be listed.
     """
-    found = what_is(root)
-    if found == "a file":
+    kind = kind_at(root)
+    if kind == "a file":
         return {root.name: root}
-    if found != "a folder":
-        raise DatasetError(f"{setting}: {root} {f'is {found}' if found else 'does not exist'}; expected {expected}")
+    if kind != "a folder":
+        raise DatasetError(f"{setting}: {root} {f'is {kind}' if kind else 'does not exist'}; expected {expected}")
     return {path.relative_to(root).as_posix(): path for path in files_below(root, suffix)}
 
 
@@ -60,14 +60,14 @@ def files_below(root: Path, suffix: str | None) -> list[Path]:
         DatasetError: A subfolder cannot be listed.
     """
     top = root.resolve()
-    found: list[Path] = []
+    paths: list[Path] = []
     for name, folders, files in os.walk(root, onerror=_refuse, followlinks=True):
         folder = Path(name)
         folders[:] = [
             child for child in folders if not (folder / child).is_symlink() or _is_elsewhere(folder / child, top)
         ]
-        found += [folder / child for child in files if not child.startswith(NO_DOCUMENTS)]
-    return sorted(path for path in found if suffix in (None, path.suffix.lower()))
+        paths += [folder / child for child in files if not child.startswith(NO_DOCUMENTS)]
+    return sorted(path for path in paths if suffix in (None, path.suffix.lower()))
 
 
 def _is_elsewhere(link: Path, top: Path) -> bool:

@@ -35,14 +35,14 @@ def read_qrels(path: Path, setting: str) -> Iterator[tuple[int, Judgment]]:
     earlier: dict[tuple[str, str], tuple[int, str]] = {}
     rows = _of_table(path, setting) if ending_of(path) in TABLES else _of_lines(path, setting)
     for number, where, query, document, value in rows:
-        for what, name in (("query", query), ("document", document)):
+        for noun, name in (("query", query), ("document", document)):
             if flaw := flaw_of_name(name):
-                raise DatasetError(f"{where}: the {what} {name[:80]!r} {flaw}")
+                raise DatasetError(f"{where}: the {noun} {name[:80]!r} {flaw}")
         grade = whole_grade(value, where)
         other, place = earlier.setdefault((query, document), (grade, where))
         if other != grade:
-            found = f"{document!r} has the grade {grade} for query {query!r}, but {other}"
-            raise DatasetError(f"{where}: {found} in {place.removeprefix(f'{path}, ')}; expected one")
+            problem = f"{document!r} has the grade {grade} for query {query!r}, but {other}"
+            raise DatasetError(f"{where}: {problem} in {place.removeprefix(f'{path}, ')}; expected one")
         yield number, Judgment(query, document, grade)
 
 

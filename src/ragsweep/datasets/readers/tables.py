@@ -71,8 +71,8 @@ def read_entries(
         return
     first = next(((number, line) for number, line in lines if line.strip()), (1, ""))
     if ending not in JSON:
-        found = f"its name ends in {ending!r}" if ending else "its name has no ending"
-        raise DatasetError(f"{setting}: {path}: {found}; expected {FORMATS} of {contents}, with its ending")
+        problem = f"its name ends in {ending!r}" if ending else "its name has no ending"
+        raise DatasetError(f"{setting}: {path}: {problem}; expected {FORMATS} of {contents}, with its ending")
     if first[1].lstrip().startswith("["):
         with reading(path, setting, f"a JSON file of {contents}"):
             text = "".join(line for _, line in lines_of(path, setting, contents))
@@ -80,8 +80,8 @@ def read_entries(
         for number, value in enumerate(values, start=1):
             yield f"{path}, entry {number}", _object(value, f"{path}, entry {number}")
     elif first[1].strip() == "{":
-        found = f"{path}: is one object over several lines; expected a list of objects, or an object on each line"
-        raise DatasetError(f"{found} (docs/recipes.md has recipes for the JSON of other programs)")
+        problem = f"{path}: is one object over several lines; expected a list of objects, or an object on each line"
+        raise DatasetError(f"{problem} (docs/recipes.md has recipes for the JSON of other programs)")
     else:
         for number, line in chain([first], lines):
             if line.strip():
@@ -180,8 +180,8 @@ def rows_of(
             if not header:
                 header = _header(row, delimiter, where, setting)
             elif len(row) != len(header):
-                found = f"found {len(row)} cells, expected {len(header)} as in the first line"
-                raise DatasetError(f"{where}: {found}; put a text that contains {delimiter!r} into double quotes")
+                problem = f"found {len(row)} cells, expected {len(header)} as in the first line"
+                raise DatasetError(f"{where}: {problem}; put a text that contains {delimiter!r} into double quotes")
             else:
                 yield where, _by_name(header, row, where)
     except csv.Error as error:
@@ -208,8 +208,8 @@ def _header(row: Sequence[str], delimiter: str, where: str, setting: str) -> lis
 def _by_name(header: Sequence[str], row: Sequence[str], where: str) -> Entry:
     for position, (name, cell) in enumerate(zip(header, row, strict=True)):
         if not name and cell.strip() and not (position == 0 and cell.strip().isdecimal()):
-            found = f"column {position + 1} has no name, but the text {cell.strip()[:SHOWN_CHARACTERS]!r}"
-            raise DatasetError(f"{where}: {found}; name the column, or put a text with a delimiter into double quotes")
+            problem = f"column {position + 1} has no name, but the text {cell.strip()[:SHOWN_CHARACTERS]!r}"
+            raise DatasetError(f"{where}: {problem}; name the column, or quote a text with a delimiter in it")
     return {name: cell for name, cell in zip(header, row, strict=True) if name}
 
 
@@ -235,8 +235,8 @@ def _parquet_rows(path: Path) -> Iterator[tuple[str, Entry]]:
                         columns.append(column.to_pylist())
                     except unreadable as error:
                         place = f"{path}, rows {before + 1} to {before + len(column)}"
-                        found = f"the field {name[:SHOWN_CHARACTERS]!r} has an invalid value of type {column.type}"
-                        raise DatasetError(f"{place}: {found}; expected one that Python can hold") from error
+                        problem = f"the field {name[:SHOWN_CHARACTERS]!r} has an invalid value of type {column.type}"
+                        raise DatasetError(f"{place}: {problem}; expected one that Python can hold") from error
                 for row in zip(*columns, strict=True):
                     before += 1
                     yield f"{path}, row {before}", dict(zip(names, row, strict=True))

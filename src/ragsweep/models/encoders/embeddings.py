@@ -100,8 +100,8 @@ def embed(encoder: Encoder, store: Store, texts: Sequence[str], role: Role, *, c
         if role == "passage" and corpus and all((rows == embeddings[0]).all() for rows in blocks):
             different = len(np.unique(kept["digests"]))
             if different > 1:
-                same = f"{kind_of(encoder)}: gives {different} different passages the same embedding"
-                raise EncoderError(f"{same}; if they differ beyond what it reads, chunker=recursive cuts them smaller")
+                flaw = f"{kind_of(encoder)}: gives {different} different passages the same embedding"
+                raise EncoderError(f"{flaw}; if they differ beyond what it reads, chunker=recursive cuts them smaller")
         return kept
 
     kept = checked(store.get(stage, digest_texts(texts), build))  # they may have been kept as a part of a corpus

@@ -94,9 +94,9 @@ def _lengths_by_probes(encoder: Encoder, texts: Sequence[str], role: Role, store
         except (EncoderError, ModelError):
             return None
         of_other, *changes = np.linalg.norm(embeddings[1:] - embeddings[0], axis=1)
-        same = np.array(changes) < SAME_EMBEDDING * min(1, of_other)  # all texts are alike to some models
-        if (end == len(longest) and not same[-1]) or (same[:-1] > same[1:]).any():
+        is_same = np.array(changes) < SAME_EMBEDDING * min(1, of_other)  # all texts are alike to some models
+        if (end == len(longest) and not is_same[-1]) or (is_same[:-1] > is_same[1:]).any():
             return None
-        first = int(np.append(same, True).argmax())
+        first = int(np.append(is_same, True).argmax())
         start, end = places[first], places[first + 1]
     return Lengths(_characters(texts), end, "characters or so") if end < len(longest) else None

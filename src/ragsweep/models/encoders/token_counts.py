@@ -67,9 +67,9 @@ def unknown_tokens(texts: Sequence[str], file: Path, store: Store) -> Counted:
 
     A tokenizer that falls back to bytes knows every token.
     """
-    some = [texts[row] for row in sample(len(texts), TEXTS_SAMPLED).tolist()]
-    total = {name: int(counts.sum()) for name, counts in counts_of(some, file, store).items()}
-    return Counted(total["letters"], total["tokens"] - total["unknown"] + total["letters"], len(some))
+    sampled = [texts[row] for row in sample(len(texts), TEXTS_SAMPLED).tolist()]
+    total = {name: int(counts.sum()) for name, counts in counts_of(sampled, file, store).items()}
+    return Counted(total["letters"], total["tokens"] - total["unknown"] + total["letters"], len(sampled))
 
 
 def counts_of(texts: Sequence[str], file: Path, store: Store, needed: Indices | None = None) -> Arrays:

@@ -149,7 +149,7 @@ def unknown_token(file: Path) -> int:
     """The id of the unknown token, or `NO_TOKEN`."""
     tokenizer = opened(file)
     if hasattr(tokenizer.model, "unk_token"):
-        found = tokenizer.token_to_id(tokenizer.model.unk_token or "")
+        number = tokenizer.token_to_id(tokenizer.model.unk_token or "")
     else:  # SentencePiece's Unigram
-        found = from_json(tokenizer.to_str())["model"].get("unk_id")
-    return NO_TOKEN if found is None else int(found)
+        number = from_json(tokenizer.to_str())["model"].get("unk_id")
+    return NO_TOKEN if number is None else int(number)

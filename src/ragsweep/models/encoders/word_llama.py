@@ -52,8 +52,8 @@ class WordLlamaEncoder(Reducible):
         """Embeddings of length 1, shape [texts, 256]; the same for both roles."""
         vectors = _vectors(wordllama_file(STATIC_WEIGHTS))
         spaced = [text.replace("\f", " ") for text in texts]  # a page break is no word
-        tokens = opened(self.tokenizer_file).encode_batch(spaced, add_special_tokens=False)
-        means = np.array([vectors[each.ids or [UNKNOWN]].mean(axis=0) for each in tokens])
+        encodings = opened(self.tokenizer_file).encode_batch(spaced, add_special_tokens=False)
+        means = np.array([vectors[encoding.ids or [UNKNOWN]].mean(axis=0) for encoding in encodings])
         normalised: Embeddings = means / np.linalg.norm(means, axis=1, keepdims=True)
         return normalised
 

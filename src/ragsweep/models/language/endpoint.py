@@ -29,7 +29,7 @@ OPENAI = "https://api.openai.com/v1"
 PLAIN_HEADERS = {"host", "accept", "connection", "content-type", "content-length", "user-agent"}
 
 _spent: defaultdict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)  # by start, model and address
-_said: defaultdict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)  # what of it has been printed
+_printed: defaultdict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)  # what of it `say_spent` has printed
 _lock = Lock()
 
 
@@ -145,13 +145,13 @@ class Endpoint(KeyedServer):
 
     def _refusal(self, error: Any, access: Access) -> str:
         """What a status of 300 or above means, with the server's own words."""
-        status, said = error.status_code, words_of(error.body, access)
+        status, message = error.status_code, words_of(error.body, access)
         if status < 400:
             return f"{status} a redirect, which is not followed; set {self.group}.base_url to where it leads"
         if status not in ABOUT_KEYS:
-            return f"{status} {said}".strip()
+            return f"{status} {message}".strip()
         refused = f"{status} {self.about_keys(status, access)}"
-        return refused if not said or repeats_part(said, access) else f"{refused}: {said}"
+        return refused if not message or repeats_part(message, access) else f"{refused}: {message}"
 
     def _count(self, usage: Any, most_tokens: int) -> None:
         tokens_in, tokens_out = (
@@ -183,8 +183,8 @@ def say_spent() -> None:
     """Print a line for each model that was paid for something since this was last called."""
     with _lock:
         for (start, model, url), counts in _spent.items():
-            new = counts - _said[start, model, url]
-            _said[start, model, url] = counts.copy()
+            new = counts - _printed[start, model, url]
+            _printed[start, model, url] = counts.copy()
             if new["requests"]:
                 tokens = f"{new['tokens_in']:,} tokens in and {new['tokens_out']:,} out"
                 print(f"{model}: {counted(new['requests'], 'request')} to {url}, {tokens}", file=sys.stderr)

@@ -161,9 +161,9 @@ def _is_plain_address(address: str) -> bool:
 def words_of(error: Any, access: Access) -> str:
     """What an error of a server says, as JSON or text, without a key that it repeats."""
     error = error.get("error", error) if isinstance(error, dict) else error or ""
-    said = (error.get("message") or error.get("detail") or error) if isinstance(error, dict) else error
-    said = hidden(said if isinstance(said, str) else json.dumps(said), *access.secrets)
-    return shortened(one_line(said), LONGEST_MESSAGE)
+    message = (error.get("message") or error.get("detail") or error) if isinstance(error, dict) else error
+    message = hidden(message if isinstance(message, str) else json.dumps(message), *access.secrets)
+    return shortened(one_line(message), LONGEST_MESSAGE)
 
 
 def repeats_part(text: str, access: Access) -> bool:
@@ -174,13 +174,13 @@ def repeats_part(text: str, access: Access) -> bool:
 
 def _value(name: str, setting: str, allowed: str, otherwise: str) -> str:
     """The value of a variable; `otherwise` is what to do where there is none."""
-    found = variable(name)
-    if not found:
+    value = variable(name)
+    if not value:
         place = "set it in the environment or in the file .env of the project folder"
         raise ModelError(f"{setting}: {name} is not set; {place}; {otherwise}")
-    if not re.fullmatch(allowed, found):
+    if not re.fullmatch(allowed, value):
         raise ModelError(f"{setting}: {name} contains a character that no key has, such as a space")
-    return found
+    return value
 
 
 def _parts(value: str) -> list[str]:

@@ -64,12 +64,15 @@ class Completion(NamedTuple):
 
     def with_costs_of(self, *asked: Completion) -> Completion:
         """The same text and cause, with what all of these cost together."""
-        tokens_in, tokens_out = [each.tokens_in for each in asked], [each.tokens_out for each in asked]
+        tokens_in, tokens_out = (
+            [completion.tokens_in for completion in asked],
+            [completion.tokens_out for completion in asked],
+        )
         return self._replace(
             tokens_in=None if None in tokens_in else sum(filter(None, tokens_in)),
             tokens_out=None if None in tokens_out else sum(filter(None, tokens_out)),
-            time_ms=sum(each.time_ms for each in asked),
-            machines=put_together([each.machines for each in asked]),
+            time_ms=sum(completion.time_ms for completion in asked),
+            machines=put_together([completion.machines for completion in asked]),
         )
 
 
@@ -254,9 +257,9 @@ class Conversation:
         text, flaw = _checked(first.text, form)
         if flaw is None:
             return first._replace(text=text)
-        said = [Message("assistant", first.text)] if first.text else []
+        reply = [Message("assistant", first.text)] if first.text else []
         correction = Message("user", f"This is not the JSON that was asked for: {flaw}. Return only this JSON.")
-        messages = [*messages, *said, correction]
+        messages = [*messages, *reply, correction]
         second = self._asked(messages, form)
         prompt = "\n\n".join(f"{message.role}: {message.content}" for message in messages)
         self.asked_again.append(Exchange(prompt, second.text))
@@ -274,16 +277,16 @@ class Conversation:
         if self._stop.is_set():
             raise Stopped
         asking = self._asking
-        said = self._model.complete(messages, asking.max_tokens, form)
-        if said.cause is Cause.CUT_OFF:
-            will_do = asking.start_will_do and said.text.strip()
-            said = said._replace(cause=None) if will_do else said._replace(text="")
-        asking.unusable.add(said.cause, asking.limit or f"{asking.group}.max_tokens")
-        return said
+        completion = self._model.complete(messages, asking.max_tokens, form)
+        if completion.cause is Cause.CUT_OFF:
+            will_do = asking.start_will_do and completion.text.strip()
+            completion = completion._replace(cause=None) if will_do else completion._replace(text="")
+        asking.unusable.add(completion.cause, asking.limit or f"{asking.group}.max_tokens")
+        return completion
 
-    def _noted(self, said: Completion) -> Completion:
-        self.causes += [] if said.cause is None else [said.cause]
-        return said
+    def _noted(self, completion: Completion) -> Completion:
+        self.causes += [] if completion.cause is None else [completion.cause]
+        return completion
 
 
 def most_tokens(model: LanguageModel, given: int | None, usual: int, group: str) -> int:

@@ -56,8 +56,8 @@ def without_thoughts(text: str) -> str:
     """
     if text.lstrip().startswith("{") or not MARK.search(text):
         return text
-    said = THOUGHTS.sub("", text).strip() if THINKS.match(text) else text
-    return "" if MARK.search(said) else said
+    answer = THOUGHTS.sub("", text).strip() if THINKS.match(text) else text
+    return "" if MARK.search(answer) else answer
 
 
 def is_refusal(text: str) -> bool:

@@ -104,17 +104,17 @@ class TransformersModel(LanguageModel):
         with _lock:
             return load(self.folder, self.file, str(self.device))
 
-    def _key(self, what: str, messages: Sequence[Message], setting: object) -> list[object]:
-        return [self.fingerprint, cpu_abilities(), what, setting, [[*message] for message in messages]]
+    def _key(self, kind: str, messages: Sequence[Message], setting: object) -> list[object]:
+        return [self.fingerprint, cpu_abilities(), kind, setting, [[*message] for message in messages]]
 
     def _complete(self, messages: Sequence[Message], max_tokens: int) -> Completion:
         generate = self.loaded()
         started = time.perf_counter()
         prompt, tokens = self._prompt(generate.tokenizer, messages, max_tokens)
         with _one_thread():
-            [said] = generate(prompt, max_new_tokens=max_tokens, return_tensors=True, add_special_tokens=False)
+            [continued] = generate(prompt, max_new_tokens=max_tokens, return_tensors=True, add_special_tokens=False)
         special = _special(generate.tokenizer)
-        written = [token for token in said["generated_token_ids"][len(tokens) :] if token not in special]
+        written = [token for token in continued["generated_token_ids"][len(tokens) :] if token not in special]
         text = generate.tokenizer.decode(written).strip()
         return Completion(text, len(tokens), len(written), 1000 * (time.perf_counter() - started), (machine(),))
 

@@ -62,10 +62,10 @@ class ExactSearch:
         search = _Search(queries, self.passages, depth, 2 * error[:, np.newaxis], self.block)
         share = max(self.block, -(-len(self.passages) // self.threads))
         parts = list(pool.map(partial(search.part, share), range(0, len(self.passages), share)))
-        found, _ = search.best(np.hstack([part[0] for part in parts]), np.hstack([part[1] for part in parts]))
+        candidates, _ = search.best(np.hstack([part[0] for part in parts]), np.hstack([part[1] for part in parts]))
         rows = np.array_split(np.arange(len(queries)), self.threads)
-        scores = pool.map(lambda some: canonical_scores(queries[some], self.passages, found[some]), rows)
-        ranking = ranked(found, np.vstack(list(scores)), depth)
+        scores = pool.map(lambda part: canonical_scores(queries[part], self.passages, candidates[part]), rows)
+        ranking = ranked(candidates, np.vstack(list(scores)), depth)
         advance(len(queries))
         return ranking
 
@@ -80,7 +80,7 @@ def longest_of(embeddings: Embeddings) -> float:
     return max(float(np.linalg.norm(embeddings[at : at + SCORED_AT_ONCE], axis=1).max()) for at in starts)
 
 
-def canonical_scores(queries: Embeddings, passages: Embeddings, found: Indices) -> Scores:
+def canonical_scores(queries: Embeddings, passages: Embeddings, candidates: Indices) -> Scores:
     """Inner products in double precision. Each depends only on its two vectors.
 
     Products of single-precision numbers are exact in double precision; numpy adds up each row in the same order.
@@ -88,15 +88,15 @@ def canonical_scores(queries: Embeddings, passages: Embeddings, found: Indices) 
     Args:
         queries: Shape [queries, dimensions].
         passages: Shape [passages, dimensions].
-        found: Positions in `passages`, shape [queries, candidates]; `NOTHING` where there is none.
+        candidates: Positions in `passages`, shape [queries, candidates]; `NOTHING` where there is none.
 
     Returns:
         Shape [queries, candidates]; -inf where there is no passage.
     """
-    scores = np.full(found.shape, -np.inf)
-    for query, row, out in zip(queries, found, scores, strict=True):  # all queries at once would need too much memory
-        some = row != NOTHING
-        out[some] = (passages[row[some]].astype(np.float64) * query).sum(axis=1)
+    scores = np.full(candidates.shape, -np.inf)
+    for query, row, out in zip(queries, candidates, scores, strict=True):  # all at once would need too much memory
+        is_passage = row != NOTHING
+        out[is_passage] = (passages[row[is_passage]].astype(np.float64) * query).sum(axis=1)
     return scores
 
 
@@ -116,7 +116,7 @@ class _Search:
 
     def part(self, share: int, start: int) -> Candidates:
         """The candidates among `share` passages from `start` on."""
-        found, products = np.empty((len(self.queries), 0), np.int64), np.empty((len(self.queries), 0), np.float32)
+        candidates, products = np.empty((len(self.queries), 0), np.int64), np.empty((len(self.queries), 0), np.float32)
         floor: Scores | Products = np.full((len(self.queries), 1), -np.inf)
         hits: list[Hits] = []
         stop = min(start + share, len(self.passages))
@@ -127,21 +127,22 @@ class _Search:
             hits.append((query, first + column, block[query, column]))
             if last == stop or sum(len(query) for query, _, _ in hits) > self.depth * len(self.queries):
                 more = self._by_query(hits)
-                found, products = self.best(np.hstack([found, more[0]]), np.hstack([products, more[1]]))
+                candidates, products = self.best(np.hstack([candidates, more[0]]), np.hstack([products, more[1]]))
                 floor, hits = self._floor(products), []
-        return found, products
+        return candidates, products
 
-    def best(self, found: Indices, products: Products) -> Candidates:
+    def best(self, candidates: Indices, products: Products) -> Candidates:
         """The candidates that can be among the best `depth`, largest product first."""
         order = np.argsort(-products, axis=1)
-        found, products = np.take_along_axis(found, order, axis=1), np.take_along_axis(products, order, axis=1)
-        found = np.where(products >= self._floor(products), found, NOTHING)
-        width = int((found != NOTHING).sum(axis=1).max())
-        found, products = found[:, :width], products[:, :width]
+        candidates = np.take_along_axis(candidates, order, axis=1)
+        products = np.take_along_axis(products, order, axis=1)
+        candidates = np.where(products >= self._floor(products), candidates, NOTHING)
+        width = int((candidates != NOTHING).sum(axis=1).max())
+        candidates, products = candidates[:, :width], products[:, :width]
         if width > CROWD * self.depth:
-            ranking = ranked(found, canonical_scores(self.queries, self.passages, found), self.depth)
-            found, products = ranking.passages, ranking.scores.astype(np.float32)
-        return found, products
+            ranking = ranked(candidates, canonical_scores(self.queries, self.passages, candidates), self.depth)
+            candidates, products = ranking.passages, ranking.scores.astype(np.float32)
+        return candidates, products
 
     def _floor(self, products: Products) -> Scores:
         """The lowest product that can be among the best; `products` are in descending order."""
@@ -155,10 +156,10 @@ class _Search:
         order = np.argsort(query, kind="stable")
         counts = np.bincount(query, minlength=len(self.queries))
         row, column = query[order], np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)
-        found = np.full((len(counts), counts.max()), NOTHING, np.int64)
-        products = np.full(found.shape, -np.inf, np.float32)
-        found[row, column], products[row, column] = passage[order], product[order]
-        return found, products
+        candidates = np.full((len(counts), counts.max()), NOTHING, np.int64)
+        products = np.full(candidates.shape, -np.inf, np.float32)
+        candidates[row, column], products[row, column] = passage[order], product[order]
+        return candidates, products
 
 
 @cache

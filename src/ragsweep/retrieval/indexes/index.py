@@ -99,8 +99,8 @@ class FaissIndex(Index):
 
         def nearest(queries: Embeddings, depth: int) -> Ranking:
             """FAISS uses -1 for "no passage", too."""
-            _, found = index.search(np.ascontiguousarray(queries), min(self.refine * depth, len(passages)))
-            return ranked(found, canonical_scores(queries, passages, found), depth)
+            _, candidates = index.search(np.ascontiguousarray(queries), min(self.refine * depth, len(passages)))
+            return ranked(candidates, canonical_scores(queries, passages, candidates), depth)
 
         return nearest
 

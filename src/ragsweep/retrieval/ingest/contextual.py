@@ -33,7 +33,8 @@ class ContextualIngest(Ingest):
     def index_texts(self, documents: Sequence[Document], passages: Sequence[Passage]) -> list[str]:
         """Each passage below its headings."""
         above = heading_paths(documents, passages, title=len(documents) > 1 if self.title is None else self.title)
-        return [f"{path}\n{each.text}" if path else each.text for path, each in zip(above, passages, strict=True)]
+        texts = [passage.text for passage in passages]
+        return [f"{path}\n{text}" if path else text for path, text in zip(above, texts, strict=True)]
 
 
 def heading_paths(documents: Sequence[Document], passages: Sequence[Passage], *, title: bool = True) -> list[str]:
@@ -43,8 +44,8 @@ def heading_paths(documents: Sequence[Document], passages: Sequence[Passage], *,
     if the document begins with it, or else the name of the file.
     """
     least = 0 if title else 1
-    outlines = {each.source: [one for one in _outline(each) if one.level >= least] for each in documents}
-    return [BETWEEN.join(_above(outlines[each.source], each)) for each in passages]
+    outlines = {document.source: [one for one in _outline(document) if one.level >= least] for document in documents}
+    return [BETWEEN.join(_above(outlines[passage.source], passage)) for passage in passages]
 
 
 def _above(outline: Sequence[Heading], passage: Passage) -> list[str]:
@@ -53,15 +54,15 @@ def _above(outline: Sequence[Heading], passage: Passage) -> list[str]:
     for heading in outline:
         if heading.start > begins:
             break
-        path = [*(each for each in path if each.level < heading.level), heading]
-    return [each.text for each in path if each.start < begins]
+        path = [*(above for above in path if above.level < heading.level), heading]
+    return [above.text for above in path if above.start < begins]
 
 
 def _outline(document: Document) -> Iterator[Heading]:
     """The title, as a heading of level 0, and the headings."""
     is_file = PurePosixPath(document.source.removesuffix(".gz")).suffix.lower() in FILES
     headings = document.headings or (tuple(_marked(document.text)) if is_file else ())
-    highest = [each for each in headings if each.level <= 1]
+    highest = [heading for heading in headings if heading.level <= 1]
     if len(highest) == 1 and highest[0] == headings[0]:
         headings = (headings[0]._replace(level=0), *headings[1:])
     elif is_file and not (headings and headings[0].level == 0):

@@ -55,8 +55,8 @@ def dataset_of(
     expect_kind(chunker, Chunker, "chunker")
     collection = dataset.load()
     if not isinstance(collection, Collection):
-        found = type(collection).__name__
-        raise DatasetError(f"dataset: {kind_of(dataset)}.load() returned {found}, expected a Collection")
+        kind = type(collection).__name__
+        raise DatasetError(f"dataset: {kind_of(dataset)}.load() returned {kind}, expected a Collection")
     if not is_ours(type(dataset).__module__):
         dataset.expect_selected(collection)
     items = Dataset.from_collection(collection, chunker, store, **how)
@@ -68,7 +68,7 @@ def dataset_of(
     corpus = dataset.documents_alone()
     titled = corpus.with_headings(collection.documents) if corpus else collection.documents
     texts = cache(partial(indexed, ingest, titled, items.passages))
-    headings = _digest_of_headings(titled) if any(each.headings for each in titled) else ""
+    headings = _digest_of_headings(titled) if any(document.headings for document in titled) else ""
     return replace(items, digest_of_headings=headings, indexed=texts)
 
 
@@ -77,35 +77,35 @@ def indexed(
     documents: Sequence[Document],
     passages: Sequence[Passage],
     *,
-    known: Sequence[str] | None = None,
+    texts: Sequence[str] | None = None,
 ) -> tuple[str, ...]:
     """What is indexed for each passage, from the store of the component if that has it.
 
-    What is `known` already is put into the store. The documents are given with their headings.
+    The `texts`, if given, are put into the store instead of being made. The documents are given with their headings.
 
     Raises:
         RetrieverError: The component returned something else than a text for each passage.
     """
 
     def build() -> Arrays:
-        texts = ingest.index_texts(documents, passages) if known is None else known
-        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-            raise RetrieverError(f"{kind_of(ingest)}: returned {type(texts).__name__}, expected a list of texts")
-        if len(texts) != len(passages):
-            raise RetrieverError(f"{kind_of(ingest)}: returned {len(texts)} texts, expected {len(passages)}")
+        made = ingest.index_texts(documents, passages) if texts is None else texts
+        if not isinstance(made, list | tuple) or not all(isinstance(text, str) for text in made):
+            raise RetrieverError(f"{kind_of(ingest)}: returned {type(made).__name__}, expected a list of texts")
+        if len(made) != len(passages):
+            raise RetrieverError(f"{kind_of(ingest)}: returned {len(made)} texts, expected {len(passages)}")
         try:
-            return packed(texts)
+            return packed(made)
         except UnicodeEncodeError as error:
             raise RetrieverError(f"{kind_of(ingest)}: returned a string with an invalid surrogate") from error
 
     store: Store = getattr(ingest, "store", NO_STORE)
-    places = [[each.source, each.start, each.end] for each in passages]
+    places = [[passage.source, passage.start, passage.end] for passage in passages]
     of_corpus = [digest_of_documents(documents), digest_texts(map(repr, places)), _digest_of_headings(documents)]
     return tuple(unpacked(store.get("ingest", [identity(ingest), *of_corpus], build)))
 
 
 def _digest_of_headings(documents: Sequence[Document]) -> str:
-    return digest_texts(repr([*map(list, each.headings)]) for each in documents)
+    return digest_texts(repr([*map(list, document.headings)]) for document in documents)
 
 
 def besides(text: str, own: str) -> str:

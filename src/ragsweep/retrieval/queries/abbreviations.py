@@ -57,11 +57,11 @@ class Abbreviations(Rewriter):
     def _written_out(self, query: str) -> str:
         text = composed(query)
 
-        def expanded(found: regex.Match[str]) -> str:
-            expansions = self._expansions[self._cased(self._spellings[(found.lastindex or 0) - 1])]
-            if any(_whole(expansion, ignore_case=True).search(text) for expansion in expansions):
-                return str(found[0])
-            return f"{found[0]} ({', '.join(expansions)})" if self.mode == "append" else ", ".join(expansions)
+        def expanded(match: regex.Match[str]) -> str:
+            expansions = self._expansions[self._cased(self._spellings[(match.lastindex or 0) - 1])]
+            if any(_whole_words(expansion, ignore_case=True).search(text) for expansion in expansions):
+                return str(match[0])
+            return f"{match[0]} ({', '.join(expansions)})" if self.mode == "append" else ", ".join(expansions)
 
         changed: str = self._pattern.sub(expanded, text)
         return query if changed == text else changed
@@ -83,28 +83,28 @@ class Abbreviations(Rewriter):
     @cached_property
     def _expansions(self) -> Mapping[str, Sequence[str]]:
         """The distinct expansions of each abbreviation."""
-        found: dict[str, list[str]] = {}
+        by_abbreviation: dict[str, list[str]] = {}
         for abbreviation, expansion in self._rows:
-            expansions = found.setdefault(self._cased(abbreviation), [])
+            expansions = by_abbreviation.setdefault(self._cased(abbreviation), [])
             if expansion not in expansions:
                 expansions.append(expansion)
-        return found
+        return by_abbreviation
 
     @cached_property
     def _spellings(self) -> Sequence[str]:
         """The abbreviations, longest first."""
-        return sorted({abbreviation for abbreviation, _ in self._rows}, key=lambda each: (-len(each), each))
+        return sorted({abbreviation for abbreviation, _ in self._rows}, key=lambda text: (-len(text), text))
 
     @cached_property
     def _pattern(self) -> regex.Pattern[str]:
         """Its groups are those of `_spellings`."""
-        return _whole(*self._spellings, ignore_case=not self.case_sensitive)
+        return _whole_words(*self._spellings, ignore_case=not self.case_sensitive)
 
     def _cased(self, text: str) -> str:
         return text if self.case_sensitive else text.casefold()
 
 
-def _whole(*texts: str, ignore_case: bool) -> regex.Pattern[str]:
+def _whole_words(*texts: str, ignore_case: bool) -> regex.Pattern[str]:
     """Finds texts that stand for themselves, not within a word; a group each."""
     groups = "|".join(rf"({WHITE_SPACE.join(map(re.escape, text.split()))})" for text in texts)
     return whole_word(groups, ignore_case=ignore_case)

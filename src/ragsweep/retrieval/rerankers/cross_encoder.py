@@ -65,8 +65,8 @@ class CrossEncoderReranker(TorchModel, Reranker):
         pairs = [(query.replace("\f", " "), passage.replace("\f", " ")) for query, passage in pairs]  # as encoders do
         model = loaded(self.model_class, self.folder, str(self.device), self.group, prepared=_with_one_score)
         prompt = model.prompts.get(model.default_prompt_name)
-        found = self._computed(model, partial(_predict, model, prompt=prompt), pairs, prompt, grouped=True)
-        return np.asarray(found, dtype=np.float64)
+        outputs = self._computed(model, partial(_predict, model, prompt=prompt), pairs, prompt, grouped=True)
+        return np.asarray(outputs, dtype=np.float64)
 
 
 def _predict(model: Any, pairs: list[Pair], **options: Any) -> Any:

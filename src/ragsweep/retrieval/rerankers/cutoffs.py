@@ -87,8 +87,8 @@ class GapCutoff(Cutoff):
         drops[:, : self.least - 1] = 0
         largest = drops.argmax(axis=1)
         drop = drops.max(axis=1)
-        found = (drop > 0) & (drop >= needed)
-        return first_of(ranking, np.where(found, largest + 1, ranking.passages.shape[1]), depth)
+        has_drop = (drop > 0) & (drop >= needed)
+        return first_of(ranking, np.where(has_drop, largest + 1, ranking.passages.shape[1]), depth)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ragsweep.models.encoders.encoder import Embeddings, Encoder
 from ragsweep.retrieval.indexes.exact import canonical_scores
 from ragsweep.retrieval.kinds import Reranker
 from ragsweep.retrieval.ranking import Ranking, Search, ranked
-from ragsweep.retrieval.ranking_checks import expect_encoder
+from ragsweep.retrieval.ranking_checks import check_encoder
 from ragsweep.store.code import kind_of
 from ragsweep.store.stage_store import Store
 
@@ -41,7 +41,7 @@ class EncoderReranker(Reranker):
     candidates: Annotated[int, Between(1)] | None = 100
 
     def __post_init__(self) -> None:
-        expect_encoder(self.encoder)
+        check_encoder(self.encoder)
 
     @property
     def formula(self) -> str:
@@ -82,7 +82,7 @@ def embed_candidates(encoder: Encoder, store: Store, search: Search, ranking: Ra
     rows = np.where(ranking.passages == NOTHING, NOTHING, np.searchsorted(different, ranking.passages))
     if not len(different):
         return Candidates(queries, queries[:0], rows)
-    texts = [search.passages[each] for each in different.tolist()]
+    texts = [search.passages[passage] for passage in different.tolist()]
     passages = embed(encoder, store, texts, "passage", corpus=False)
     if queries.shape[1] != passages.shape[1]:
         differ = f"queries in {queries.shape[1]} dimensions and passages in {passages.shape[1]}"

@@ -73,7 +73,10 @@ class LanguageModelReranker(Reranker):
         queries, ranks = np.nonzero(ranking.passages != NOTHING)
         passages = ranking.passages[queries, ranks].tolist()
         replies = self._graded(
-            [(search.queries[query], search.passages[each]) for query, each in zip(queries, passages, strict=True)]
+            [
+                (search.queries[query], search.passages[passage])
+                for query, passage in zip(queries, passages, strict=True)
+            ]
         )
         scores = np.full(ranking.passages.shape, -np.inf)
         scores[queries, ranks] = self._grades(replies) - ranks / (ranks + 1)
@@ -84,8 +87,8 @@ class LanguageModelReranker(Reranker):
     def sections(self) -> Mapping[str, Sequence[str]]:
         """How many passages have no readable grade, for the report."""
         unread = int((self._grades([*self._replies.values()]) < 0).sum())
-        said = f"The language model gave no readable grade to {unread:,} of {len(self._replies):,} passages for a query"
-        return {"Reranking": [f"{said}; they come after all graded ones."]} if unread else {}
+        lost = f"The language model gave no readable grade to {unread:,} of {len(self._replies):,} passages for a query"
+        return {"Reranking": [f"{lost}; they come after all graded ones."]} if unread else {}
 
     @cached_property
     def _replies(self) -> dict[Pair, Completion]:

@@ -18,7 +18,7 @@ from ragsweep.retrieval.indexes.exact import canonical_scores
 from ragsweep.retrieval.kinds import Reranker
 from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.ranking import Ranking, Search, TextsRead
-from ragsweep.retrieval.ranking_checks import expect_encoder
+from ragsweep.retrieval.ranking_checks import check_encoder
 from ragsweep.retrieval.rerankers.encoder_reranker import embed_candidates
 from ragsweep.store.stage_store import Store
 
@@ -51,7 +51,7 @@ class MmrReranker(Reranker):
     candidates: Annotated[int, Between(1)] | None = 100
 
     def __post_init__(self) -> None:
-        expect_encoder(self.encoder)
+        check_encoder(self.encoder)
 
     @property
     def formula(self) -> str:
@@ -74,13 +74,13 @@ class MmrReranker(Reranker):
         of_ranking = np.take_along_axis(minmax(ranking), in_corpus_order, axis=1)
 
         def chosen(query: int) -> tuple[Indices, Scores]:
-            found = np.flatnonzero(rows[query] != NOTHING)
-            theirs = rows[[query]][:, found]
-            similarity = of_ranking[query, found]
+            candidates = np.flatnonzero(rows[query] != NOTHING)
+            theirs = rows[[query]][:, candidates]
+            similarity = of_ranking[query, candidates]
             if self.similarity == "cosine":
                 [similarity] = canonical_scores(queries[[query]], embeddings, theirs)
             order, scores = mmr(similarity, embeddings[theirs[0]], self.relevance, depth)
-            return found[order], scores
+            return candidates[order], scores
 
         width = min(depth, ranking.passages.shape[1])
         reranked = Ranking(np.full((len(queries), width), NOTHING), np.full((len(queries), width), -np.inf))

@@ -45,7 +45,7 @@ def pair_scores(search: Search, ranking: Ranking, score: ScorePairs, store: Stor
     kept = [*store.arrays(stage)]
     _, first = np.unique(wanted, return_index=True)
     missing = first[~np.isin(wanted[first], _joined(kept, "digests"))] if kept else first
-    shortness = np.array([-len(search.passages[each]) for each in passages[missing].tolist()])
+    shortness = np.array([-len(search.passages[passage]) for passage in passages[missing].tolist()])
     missing = missing[np.lexsort((queries[missing], passages[missing], shortness))]
 
     def scored(rows: npt.NDArray[np.int64]) -> Arrays:
@@ -74,13 +74,13 @@ def pair_scores(search: Search, ranking: Ranking, score: ScorePairs, store: Stor
 def pairs_of(search: Search, ranking: Ranking, query: int) -> list[Pair]:
     """The pairs of one query."""
     row = ranking.passages[query]
-    return [(search.queries[query], search.passages[each]) for each in row[row != NOTHING].tolist()]
+    return [(search.queries[query], search.passages[passage]) for passage in row[row != NOTHING].tolist()]
 
 
 def _digests(search: Search, queries: npt.NDArray[np.int64], passages: npt.NDArray[np.int64]) -> Digests:
     """The digest of each pair, shape [pairs]."""
-    of_query = {each: digest_texts([search.queries[each]]) for each in np.unique(queries).tolist()}
-    of_passage = {each: digest_texts([search.passages[each]]) for each in np.unique(passages).tolist()}
+    of_query = {query: digest_texts([search.queries[query]]) for query in np.unique(queries).tolist()}
+    of_passage = {passage: digest_texts([search.passages[passage]]) for passage in np.unique(passages).tolist()}
     return digests_of([of_query[q] + of_passage[p] for q, p in zip(queries.tolist(), passages.tolist(), strict=True)])
 
 

@@ -96,14 +96,14 @@ class Enlarging:
 
     def _with(self, parts: Sequence[Part], new: Part, scores: Sequence[float]) -> list[Part]:
         """The parts with a further one, in which those that it joins are one."""
-        joined = [each for each in parts if self._are_one(each, new)]
+        joined = [part for part in parts if self._are_one(part, new)]
         if not joined:
             return [*parts, new]
         together = [*joined, new]
-        start, end = min(each.start for each in together), max(each.end for each in together)
-        ranks = tuple(sorted(rank for each in together for rank in each.ranks))
-        whole = Part(new.source, start, end, ranks, SCORES[self._unit.score]([scores[rank] for rank in ranks]))
-        return [whole if each is joined[0] else each for each in parts if each is joined[0] or each not in joined]
+        start, end = min(part.start for part in together), max(part.end for part in together)
+        ranks = tuple(sorted(rank for part in together for rank in part.ranks))
+        merged = Part(new.source, start, end, ranks, SCORES[self._unit.score]([scores[rank] for rank in ranks]))
+        return [merged if part is joined[0] else part for part in parts if part is joined[0] or part not in joined]
 
     def _are_one(self, one: Part, other: Part) -> bool:
         if one.source != other.source:
@@ -113,7 +113,7 @@ class Enlarging:
 
 
 def _ordered(parts: Sequence[Part]) -> list[Part]:
-    return sorted(parts, key=lambda each: (-each.score, each.ranks))
+    return sorted(parts, key=lambda part: (-part.score, part.ranks))
 
 
 def _checked(
@@ -122,11 +122,11 @@ def _checked(
     name = f"returns: {name_of(unit)}.spans"
     if len(spans) != len(passages):
         raise ConfigError(f"{name}: found {len(spans)} spans of {len(passages)} passages; expected one for each")
-    for each, (start, end) in zip(passages, spans, strict=True):
-        length = len(documents[each.source].text)
-        if not 0 <= start <= each.start or not each.end <= end <= length:
+    for passage, (start, end) in zip(passages, spans, strict=True):
+        length = len(documents[passage.source].text)
+        if not 0 <= start <= passage.start or not passage.end <= end <= length:
             raise ConfigError(
-                f"{name}: found ({start}, {end}) for the passage {each.chunk_id} from {each.start} to {each.end}; "
-                f"expected a span that holds it, from 0 to {length}"
+                f"{name}: found ({start}, {end}) for the passage {passage.chunk_id} from {passage.start} to "
+                f"{passage.end}; expected a span that holds it, from 0 to {length}"
             )
     return spans

@@ -59,12 +59,12 @@ class PageUnit(ReturnedUnit):
     def spans(self, documents: Mapping[str, Document], passages: Sequence[Passage]) -> Sequence[Span]:
         """From the beginning of the passage's first page to the end of its last one, without white space around."""
         starts = {source: [page.start for page in document.pages] for source, document in documents.items()}
-        found = []
-        for each in passages:
-            document, of_pages = documents[each.source], starts[each.source]
-            first, last = (bisect_right(of_pages, place) - 1 for place in (each.start, each.end - 1))
-            found.append(stripped(document.text, document.pages[first].start, document.pages[last].end))
-        return found
+        spans = []
+        for passage in passages:
+            document, of_pages = documents[passage.source], starts[passage.source]
+            first, last = (bisect_right(of_pages, place) - 1 for place in (passage.start, passage.end - 1))
+            spans.append(stripped(document.text, document.pages[first].start, document.pages[last].end))
+        return spans
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +73,8 @@ class DocumentUnit(ReturnedUnit):
 
     def spans(self, documents: Mapping[str, Document], passages: Sequence[Passage]) -> Sequence[Span]:
         """The text of the passage's document, without white space around."""
-        whole = {source: stripped(each.text, 0, len(each.text)) for source, each in documents.items()}
-        return [whole[each.source] for each in passages]
+        span_of = {source: stripped(document.text, 0, len(document.text)) for source, document in documents.items()}
+        return [span_of[passage.source] for passage in passages]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,18 +94,18 @@ class ParentUnit(ReturnedUnit):
         parents_of = dict(zip(documents, cut([*documents.values()], self.chunker, self.store), strict=True))
         starts = {source: [start for start, _ in spans] for source, spans in parents_of.items()}
         ends = {source: [end for _, end in spans] for source, spans in parents_of.items()}
-        found = []
-        for each in passages:
-            first = bisect_right(ends[each.source], each.start)
-            last = bisect_left(starts[each.source], each.end)
-            parents = parents_of[each.source][first:last]
+        holders = []
+        for passage in passages:
+            first = bisect_right(ends[passage.source], passage.start)
+            last = bisect_left(starts[passage.source], passage.end)
+            parents = parents_of[passage.source][first:last]
             if not parents:
                 raise ConfigError(
-                    f"returns.chunker: leaves out the passage {each.chunk_id}; expected one that keeps all"
+                    f"returns.chunker: leaves out the passage {passage.chunk_id}; expected one that keeps all"
                 )
-            holding = (span for span in parents if span[0] <= each.start and each.end <= span[1])
-            found.append(next(holding, (min(parents[0][0], each.start), max(parents[-1][1], each.end))))
-        return found
+            holding = (span for span in parents if span[0] <= passage.start and passage.end <= span[1])
+            holders.append(next(holding, (min(parents[0][0], passage.start), max(parents[-1][1], passage.end))))
+        return holders
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,14 +125,14 @@ class WindowUnit(ReturnedUnit):
 
     def spans(self, documents: Mapping[str, Document], passages: Sequence[Passage]) -> Sequence[Span]:
         """From the first neighbour before the passage to the last one behind it, as far as the document has any."""
-        found: list[Span] = []
-        for source, group in groupby(passages, key=lambda each: each.source):
-            its = [(each.start, each.end) for each in group]
+        spans: list[Span] = []
+        for source, group in groupby(passages, key=lambda passage: passage.source):
+            spans_of_document = [(passage.start, passage.end) for passage in group]
             if self.of == "sentences":
-                found += self._sentences_around(documents[source].text, its)
+                spans += self._sentences_around(documents[source].text, spans_of_document)
             else:
-                found += (self._around(its, place, place) for place in range(len(its)))
-        return found
+                spans += (self._around(spans_of_document, place, place) for place in range(len(spans_of_document)))
+        return spans
 
     def _sentences_around(self, text: str, passages: Iterable[Span]) -> Iterable[Span]:
         sentences = [stripped(text, *span) for span in sentences_of(text)]

@@ -34,10 +34,10 @@ def conventions(
         counts_passages: Whether that is the cutoff.
     """
     facts = _ended(ranker, ranking, items, k) if counts_passages else {}
-    said = _left_out(search, items, queries)
+    lines = _left_out(search, items, queries)
     if (most := facts.get("ends_at", k)) < k and ranker.finds_by_name:
-        said.append(f"At most {most} results are listed for a query, and k is {k}: what would follow is not known.")
-    return Checked.section(HEADING, said, facts=facts)
+        lines.append(f"At most {most} results are listed for a query, and k is {k}: what would follow is not known.")
+    return Checked.section(HEADING, lines, facts=facts)
 
 
 def _ended(ranker: Ranker, ranking: Ranking, items: Dataset, k: int) -> Mapping[str, int]:
@@ -61,18 +61,18 @@ def _left_out(search: Search, items: Dataset, queries: Indices) -> list[str]:
         "(dataset.leave_out=null, or questions.leave_out=null, keeps it)": row[own],
         "the documents that the query excludes (excluded_ids) are left out of the ranking": row[~own],
     }
-    said = [f"For {_of(len(np.unique(rows)), len(queries))}, {what}." for what, rows in kinds.items() if len(rows)]
+    lines = [f"For {_of(len(np.unique(rows)), len(queries))}, {kind}." for kind, rows in kinds.items() if len(rows)]
     qrels, units = items.qrels, len(items.units)
     relevant = (qrels.query * units + qrels.unit)[qrels.grade > 0]
     judged = np.unique(row[np.isin(row * units + items.passage_units[passage], relevant)])
     if len(judged):
         count = counted(len(judged), "query")
-        said.append(f"Something that is left out is judged relevant for {count}, and never found.")
-    return said
+        lines.append(f"Something that is left out is judged relevant for {count}, and never found.")
+    return lines
 
 
-def _of(some: int, queries: int) -> str:
-    return f"{some:,} of {queries:,} queries" if queries > 1 else "the query"
+def _of(number: int, queries: int) -> str:
+    return f"{number:,} of {queries:,} queries" if queries > 1 else "the query"
 
 
 def lost_neighbours(ranking: Ranking, depth: int) -> Sequence[str]:

@@ -13,7 +13,7 @@ from ragsweep.datasets.model.dataset import Dataset
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.run_check import Checked
-from ragsweep.tasks.task import Measure
+from ragsweep.tasks.scores import Measure
 
 UNITS = Metric("coverage/units", "Coverage", low=0, high=1)
 EXPECTED = Metric("coverage/expected", "Expected units", low=0)
@@ -66,13 +66,13 @@ def without_relevant(dataset: Dataset, level: int) -> list[int]:
     Raises:
         DatasetError: No query has such a unit, and not because no returned text holds a reference, which scores 0.
     """
-    found, _ = relevant(dataset, level)
-    if not len(found) and not (dataset.is_returned and dataset.references):
+    queries, _ = relevant(dataset, level)
+    if not len(queries) and not (dataset.is_returned and dataset.references):
         raise DatasetError(
             f"{dataset.name}: nothing is relevant: found no grade above {dataset.qrels.grade.max()}, "
             f"expected some of at least {level} (evaluation.relevance_level)"
         )
-    return sorted({*dataset.qrels.query.tolist()} - {*found.tolist()})
+    return sorted({*dataset.qrels.query.tolist()} - {*queries.tolist()})
 
 
 def unanswerable(dataset: Dataset) -> Indices:
@@ -110,15 +110,15 @@ def about_left_out(dataset: Dataset, asked: int) -> tuple[str, str, str] | None:
 
     `asked` is the number of questions that are measured.
     """
-    found = dataset.left_out
-    if not found.number:
+    left_out = dataset.left_out
+    if not left_out.number:
         return None
-    parts = [f"measured: {found.of_all(asked)}"]
-    faulty = tuple(each.text for each in found.faulty)
+    parts = [f"measured: {left_out.of_all(asked)}"]
+    faulty = tuple(fault.text for fault in left_out.faulty)
     if faulty:
         parts.append(f"left out by dataset.on_error=skip: {len(faulty):,}{named(faulty, '; ')}")
-    if found.unselected:
-        parts.append(f"not selected by dataset.ids: {len(found.unselected):,}")
+    if left_out.unselected:
+        parts.append(f"not selected by dataset.ids: {len(left_out.unselected):,}")
     return (
         f"Questions {', '.join(parts)}.",
         "Those that are left out count in no number.",
@@ -129,7 +129,7 @@ def about_left_out(dataset: Dataset, asked: int) -> tuple[str, str, str] | None:
 def without_offsets(dataset: Dataset) -> list[str]:
     """The references that do not stand at exactly one place of their document, each with its query."""
     unplaced = [reference for reference in dataset.references if not reference.has_offsets]
-    return [f"query {each.query_id}: {one_line(each.text)[:LONGEST_REFERENCE]}" for each in unplaced]
+    return [f"query {reference.query_id}: {one_line(reference.text)[:LONGEST_REFERENCE]}" for reference in unplaced]
 
 
 def say_left_out(dataset: Dataset, asked: int) -> None:
@@ -137,7 +137,7 @@ def say_left_out(dataset: Dataset, asked: int) -> None:
     measured = f"measured: {dataset.left_out.of_all(asked)}" if dataset.left_out.number else ""
     for line in filter(None, (dataset.columns, measured)):
         say_once(line)
-    _notice([each.text for each in dataset.left_out.faulty], "questions left out by dataset.on_error=skip")
+    _notice([fault.text for fault in dataset.left_out.faulty], "questions left out by dataset.on_error=skip")
     _notice(dataset.skipped, "documents left out by dataset.skip")
     _notice(dataset.empty_pages, "pages without text, never retrieved")
 
@@ -173,11 +173,11 @@ def say_unusual(dataset: Dataset, level: int, *, brings_passages: bool) -> None:
     _notice([dataset.units[unit] for unit in sorted(absent)], f"judged {dataset.unit}s without a passage, never found")
     lowest, highest = dataset.qrels.grade.min(), dataset.qrels.grade.max()
     if lowest == level == 1 and highest >= LEAST_OF_RATINGS:
-        found = f"grades from 1 to {highest}, none of 0: each of them counts as relevant"
-        say_once(f"{found}; where people rated from 1, write 0 for what is not relevant")
+        grades = f"grades from 1 to {highest}, none of 0: each of them counts as relevant"
+        say_once(f"{grades}; where people rated from 1, write 0 for what is not relevant")
     _notice(without_offsets(dataset), "references not at one place of their document, found by words")
 
 
-def _notice(names: Sequence[str], what: str) -> None:
+def _notice(names: Sequence[str], problem: str) -> None:
     if names:
-        say_once(f"{what}: {len(names)}{named([*map(one_line, names)])}")
+        say_once(f"{problem}: {len(names)}{named([*map(one_line, names)])}")

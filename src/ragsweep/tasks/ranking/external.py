@@ -67,9 +67,9 @@ class RankingEvaluation:
     @property
     def summary(self) -> pd.DataFrame:
         """A row per metric: its mean at k, and the bounds of its 95 % bootstrap interval; NaN of a single query."""
-        known = len(self.query_ids) > 1
+        several = len(self.query_ids) > 1
         rows = [
-            (score.value, *((score.low, score.high) if known else (np.nan,) * 2)) for score in self.evaluation.scores
+            (score.value, *((score.low, score.high) if several else (np.nan,) * 2)) for score in self.evaluation.scores
         ]
         index = pd.Index(self.evaluation.names, name="metric")
         return pd.DataFrame(rows, index=index, columns=["mean", "ci_low", "ci_high"])
@@ -105,14 +105,14 @@ class RankingEvaluation:
             "without results, scoring 0": self.without_results,
             f"without a relevant document, {score}": self.without_relevant,
         }
-        told = [f"{what}: {len(ids)} ({some_of(ids)})" for what, ids in notes.items() if ids]
+        lines = [f"{problem}: {len(ids)} ({some_of(ids)})" for problem, ids in notes.items() if ids]
         if not judged.hits.any():
-            told.append("no relevant document is ranked at any depth: check that rankings and qrels use the same ids")
+            lines.append("no relevant document is ranked at any depth: check that rankings and qrels use the same ids")
         if (most := int((judged.units != NOTHING).sum(axis=1).max())) < self.evaluation.k:
-            told.append(f"at most {most} documents are ranked for a query: what would follow is not known")
-        told += section(self.evaluation, self.incomplete).get(HEADING, [])
+            lines.append(f"at most {most} documents are ranked for a query: what would follow is not known")
+        lines += section(self.evaluation, self.incomplete).get(HEADING, [])
         queries, kind = len(self.query_ids), "95 % intervals" if len(self.query_ids) > 1 else "too few for intervals"
-        return [f"{counted(queries, 'query')} at k={self.evaluation.k}, {kind}", *told]
+        return [f"{counted(queries, 'query')} at k={self.evaluation.k}, {kind}", *lines]
 
 
 def evaluate(
@@ -177,8 +177,8 @@ def evaluate(
         DatasetError: Rankings or qrels cannot be read or have no query in common, two judgments contradict each other,
             or nothing is relevant.
     """
-    k, relevance_level = _whole("k", k, 1, LARGEST_K), _whole("relevance_level", relevance_level, 1)
-    resamples, seed = _whole("resamples", resamples, 1), _whole("seed", seed, 0)
+    k, relevance_level = _whole_number("k", k, 1, LARGEST_K), _whole_number("relevance_level", relevance_level, 1)
+    resamples, seed = _whole_number("resamples", resamples, 1), _whole_number("seed", seed, 0)
     _one_of("collapse", collapse, get_args(Collapse))
     _one_of("gain", gain, get_args(Gain))
     if leave_out is not None:
@@ -188,36 +188,36 @@ def evaluate(
         if qrels is not None:
             raise ConfigError("qrels: expected none, as a list of dicts says for each query what is relevant")
         rankings, qrels = by_query(rankings)
-    found, judgments = read(rankings, "rankings"), read(qrels, "qrels", listed=relevance_level)
-    spellings = Spellings([*judgments.named, *judgments.queries]), Spellings([*judgments.documents, *found.documents])
-    found, judgments = found.spelled(*spellings), judgments.spelled(*spellings)
+    entries, judgments = read(rankings, "rankings"), read(qrels, "qrels", listed=relevance_level)
+    spellings = Spellings([*judgments.named, *judgments.queries]), Spellings([*judgments.documents, *entries.documents])
+    entries, judgments = entries.spelled(*spellings), judgments.spelled(*spellings)
     if not judgments.queries:
         raise DatasetError(f"{judgments.source}: no query has a judgment, so nothing can be measured")
-    rows, units = _positions(judgments.queries), _positions([*judgments.documents, *found.documents])
-    if not rows.keys() & {*found.named}:
-        ranked = f"the queries {some_of(found.named)}" if found.named else "no query"
+    rows, units = _positions(judgments.queries), _positions([*judgments.documents, *entries.documents])
+    if not rows.keys() & {*entries.named}:
+        ranked = f"the queries {some_of(entries.named)}" if entries.named else "no query"
         expected = f"expected some that {judgments.source} judges: {some_of(rows)}"
-        raise DatasetError(f"{found.source}: found {ranked}, {expected}")
+        raise DatasetError(f"{entries.source}: found {ranked}, {expected}")
     grades = _grades(judgments, relevance_level)
     own = {
         pair: None  # in this order
-        for pair in zip(found.queries, found.documents, strict=True)
+        for pair in zip(entries.queries, entries.documents, strict=True)
         if pair[0] in rows and composed(pair[0]) == composed(pair[1]) and grades.get(pair, 0) <= 0
     }
     query_of, unit_of = ([of[pair[place]] for pair in grades] for place, of in enumerate((rows, units)))
     qrels_of = Qrels(*(np.array(column, dtype=np.int64) for column in (query_of, unit_of, [*grades.values()])))
     judged = judge(
-        _ranked(found, rows, units, own if leave_out else ()),
+        _ranked(entries, rows, units, own if leave_out else ()),
         *(qrels_of.query, qrels_of.unit, qrels_of.grade),
         collapse=collapse,
         relevance_level=relevance_level,
     )
     measured = measure(judged, wanted, k, (None,) * len(rows), tuple(rows), resamples=resamples, seed=seed)
-    ranked_queries = {*found.queries}
+    ranked_queries = {*entries.queries}
     return RankingEvaluation(
         measured,
         tuple(rows),
-        without_judgments=tuple(_positions(query for query in (*found.named, *judgments.named) if query not in rows)),
+        without_judgments=tuple(_positions(query for query in (*entries.named, *judgments.named) if query not in rows)),
         without_results=tuple(query for query in rows if query not in ranked_queries),
         without_relevant=tuple(query for query, relevant in zip(rows, judged.relevant, strict=True) if not relevant),
         with_own_document=tuple(_positions(query for query, _ in own)),
@@ -232,14 +232,14 @@ def _positions(ids: Iterable[str]) -> dict[str, int]:
 
 
 def _ranked(
-    found: Entries, rows: Mapping[str, int], units: Mapping[str, int], left_out: Container[tuple[str, str]]
+    rankings: Entries, rows: Mapping[str, int], units: Mapping[str, int], left_out: Container[tuple[str, str]]
 ) -> Indices:
     """Units of the judged queries in the order of trec_eval, shape [queries, depth]. Some entries are left out."""
-    is_left_out = [pair in left_out for pair in zip(found.queries, found.documents, strict=True)]
-    query = np.array([rows.get(query, NOTHING) for query in found.queries], dtype=np.int64)
+    is_left_out = [pair in left_out for pair in zip(rankings.queries, rankings.documents, strict=True)]
+    query = np.array([rows.get(query, NOTHING) for query in rankings.queries], dtype=np.int64)
     query[is_left_out] = NOTHING
-    unit = np.array([units[document] for document in found.documents], dtype=np.int64)
-    order = trec_eval_order(query, np.array(found.numbers), found.documents)
+    unit = np.array([units[document] for document in rankings.documents], dtype=np.int64)
+    order = trec_eval_order(query, np.array(rankings.numbers), rankings.documents)
     order = order[query[order] != NOTHING]
     query, unit = query[order], unit[order]
     counts = np.bincount(query, minlength=len(rows))
@@ -266,20 +266,20 @@ def _grades(judgments: Entries, relevance_level: int) -> dict[tuple[str, str], i
 def _metrics(wanted: Sequence[str] | Mapping[str, RankingMetric] | None, gain: Gain) -> Mapping[str, RankingMetric]:
     """The chosen metrics by name; those of `conf/evaluation/default.yaml` if none are."""
     default = yaml.safe_load((CONF / "evaluation/default.yaml").read_text(encoding="utf-8"))["metrics"]
-    known: dict[str, RankingMetric] = {
+    shipped: dict[str, RankingMetric] = {
         name: partial(resolve_name(about["_target_"]), **({"gain": gain} if "gain" in about else {}))
         for name, about in default.items()
     }
     if wanted is None or (isinstance(wanted, Mapping) and wanted):
-        return wanted or known
-    if isinstance(wanted, str) or not wanted or not set(wanted) <= known.keys():
-        raise ConfigError(f"metrics: found {wanted!r}, expected a list of some of {', '.join(known)}, or a dict")
-    return {name: known[name] for name in wanted}
+        return wanted or shipped
+    if isinstance(wanted, str) or not wanted or not set(wanted) <= shipped.keys():
+        raise ConfigError(f"metrics: found {wanted!r}, expected a list of some of {', '.join(shipped)}, or a dict")
+    return {name: shipped[name] for name in wanted}
 
 
-def _whole(name: str, value: Any, low: int, high: int | None = None) -> int:
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or int(value) < low or (high and int(value) > high):
+def _whole_number(name: str, value: Any, low: int, high: int | None = None) -> int:
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_whole or int(value) < low or (high and int(value) > high):
         bounds = f"from {low} to {high}" if high else f"of at least {low}"
         raise ConfigError(f"{name}: found {value!r}, expected a whole number {bounds}")
     return int(value)

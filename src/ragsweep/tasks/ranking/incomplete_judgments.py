@@ -16,14 +16,14 @@ from ragsweep.tasks.run_check import Checked
 HEADING = "Incomplete judgments"
 
 
-def _judged_and_ranked(evaluation: Evaluation, qrels: Qrels) -> tuple[Hits, Hits] | None:
+def _judged_and_ranked(evaluation: Evaluation, qrels: Qrels) -> tuple[Hits, Hits]:
     """Whether each of the first k units is judged, and whether it is one at its first rank, shape [queries, k].
 
-    A later passage of a unit counts as neither. None where judgments do not say what is not relevant, as a table that
-    lists what is relevant, or where each query has a number of ranks of its own, as within a budget.
+    A later passage of a unit counts as neither. Both are empty where judgments do not say what is not relevant, as a
+    table that lists what is relevant, or where each query has a number of ranks of its own, as within a budget.
     """
     if evaluation.ranks is not None or evaluation.places is not None or not (qrels.grade <= 0).any():
-        return None
+        return np.zeros((0, 0), bool), np.zeros((0, 0), bool)
     judged, k = evaluation.judged, evaluation.k
     ranked: Hits = ((judged.units != NOTHING) & ~judged.repeated)[:, :k]
     width = max(judged.units.max(initial=0), qrels.unit.max(initial=0)) + 1
@@ -45,10 +45,10 @@ def facts_of(evaluation: Evaluation, qrels: Qrels) -> dict[str, Any]:
         `judged_at_k`, the share of the units among the first k that is judged, averaged over the queries with any. As
         in ir_measures, where fewer than k were retrieved it is the share of those.
     """
-    known, ranked = _judged_and_ranked(evaluation, qrels) or (None, None)
-    if known is None or ranked is None or (known == ranked).all():
+    is_judged, ranked = _judged_and_ranked(evaluation, qrels)
+    if (is_judged == ranked).all():
         return {}
-    judged, units = known.sum(axis=1), ranked.sum(axis=1)
+    judged, units = is_judged.sum(axis=1), ranked.sum(axis=1)
     return {"judged_at_k": float((judged[units > 0] / units[units > 0]).mean())}
 
 
@@ -57,11 +57,11 @@ def recorded(evaluation: Evaluation, dataset: Dataset) -> Checked:
 
     What spans say of passages is complete: nothing is recorded of a dataset with references.
     """
-    known, ranked = _judged_and_ranked(evaluation, dataset.qrels) or (None, None)
-    if dataset.references or known is None or ranked is None:
+    is_judged, ranked = _judged_and_ranked(evaluation, dataset.qrels)
+    if dataset.references or not len(ranked):
         return Checked()
     facts = facts_of(evaluation, dataset.qrels)
-    groups = known[ranked], known[ranked & ~evaluation.judged.hits[:, : evaluation.k]]
+    groups = is_judged[ranked], is_judged[ranked & ~evaluation.judged.hits[:, : evaluation.k]]
     shares = {"judged": tuple(float(group.mean()) if len(group) else 1.0 for group in groups)}
     of_facts = {"incomplete_judgments": facts} if facts else {}
     return Checked(sections=section(evaluation, facts), facts=shares | of_facts)
@@ -72,5 +72,5 @@ def section(evaluation: Evaluation, facts: Mapping[str, Any]) -> dict[str, list[
     if not facts:
         return {}
     share, k = facts["judged_at_k"], evaluation.k
-    said = f"this share of what is among the first {k} is judged; the rest counts as not relevant."
-    return {HEADING: [f"Judged@{k} {share:.3f}: {said}"]}
+    meaning = f"this share of what is among the first {k} is judged; the rest counts as not relevant."
+    return {HEADING: [f"Judged@{k} {share:.3f}: {meaning}"]}

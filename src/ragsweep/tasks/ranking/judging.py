@@ -44,19 +44,19 @@ class Judged:
     ideal: Gains
     spans: Spans | None = None
 
-    def rows(self, which: Indices) -> Judged:
+    def rows(self, rows: Indices) -> Judged:
         """The judged rankings of some of the queries, of judgments without spans."""
         assert self.spans is None
         return replace(
             self,
-            queries=self.queries[which],
-            units=self.units[which],
-            ranks=self.ranks[which],
-            repeated=self.repeated[which],
-            gains=self.gains[which],
-            hits=self.hits[which],
-            relevant=self.relevant[which],
-            ideal=self.ideal[which],
+            queries=self.queries[rows],
+            units=self.units[rows],
+            ranks=self.ranks[rows],
+            repeated=self.repeated[rows],
+            gains=self.gains[rows],
+            hits=self.hits[rows],
+            relevant=self.relevant[rows],
+            ideal=self.ideal[rows],
         )
 
 
@@ -137,8 +137,8 @@ def _gains(units: Indices, ranks: Indices, row: Indices, judged_unit: Indices, g
     keys = (units + width * np.arange(len(units))[:, None]).ravel()
     wanted = judged_unit + width * row
     place = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
-    found = keys[place] == wanted
-    gains[row[found], ranks.ravel()[place[found]]] = grade[found].clip(min=0)
+    is_ranked = keys[place] == wanted
+    gains[row[is_ranked], ranks.ravel()[place[is_ranked]]] = grade[is_ranked].clip(min=0)
     return gains
 
 

@@ -59,8 +59,8 @@ def check_found(
 def about_nothing_found(items: Dataset, queries: Indices, ranking: Ranking) -> Checked:
     """For how many queries nothing is found; first of all if they are many."""
     rows = without_passages(ranking, queries)
-    said = [sentence(items, rows, len(queries))] if len(rows) else []
-    return Checked.section(HEADING, said, cautions=said if len(rows) > HEADLINE * len(queries) else ())
+    sentences = [sentence(items, rows, len(queries))] if len(rows) else []
+    return Checked.section(HEADING, sentences, cautions=sentences if len(rows) > HEADLINE * len(queries) else ())
 
 
 def without_cuts(part: Any) -> Any:

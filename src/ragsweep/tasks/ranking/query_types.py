@@ -20,7 +20,7 @@ from ragsweep.tasks.task import Measurement
 
 Features: TypeAlias = Any  # of queries, shape [queries, features]; an array, or a sparse one
 
-HEADING = "Query types"
+HEADING, LEARNS = "Query types", "Learning from judgments"
 FOLDS = 5  # where no retriever has a setting of its own; a type with fewer different queries is not learnt
 C = 10.0  # inverse strength of the L2 penalty
 
@@ -187,9 +187,8 @@ class QueryTypes(NamedTuple):
         rare = ", ".join(f"{name} ({number})" for name, number in self.rare.items())
         few = [f"Types with fewer than {FOLDS} different queries are not learnt: {rare}."] if rare else []
         if self.predicted is None:
-            return {
-                HEADING: [f"The types of queries are not predicted, as fewer than two can be learnt. {' '.join(few)}"]
-            }
+            why = "The types of queries are not predicted, as fewer than two can be learnt."
+            return {HEADING: [f"{why} {' '.join(few)}"]}
         return {HEADING: [*accuracy_of_types(self.names, self.types, self.predicted, FOLDS, 0), *few]}
 
 
@@ -201,6 +200,47 @@ def with_details(
     asked = [rows[query] for query in measurement.items["query_id"]]
     columns = {name: [texts[row] for row in asked] for name, texts in details.items()}
     return replace(measurement, details={**measurement.details, **columns})
+
+
+class Learnt(NamedTuple):
+    """What takes the place of a setting of the task that learns from the queries of other folds.
+
+    Attributes:
+        setting: Its name.
+        stage: Decides for each query by what was learnt.
+        items: The dataset.
+        details: What was decided, a column of texts each.
+        sections: What a report says.
+        summary: What a single run says of that, if it says nothing else.
+        is_learnt: Whether judgments decided.
+    """
+
+    setting: str
+    stage: Any
+    items: Dataset
+    details: Mapping[str, Sequence[str]]
+    sections: Mapping[str, Sequence[str]]
+    summary: Sequence[str] = ()
+    is_learnt: bool = True
+
+    def added_to(self, measurement: Measurement) -> Measurement:
+        """What was measured with the stage, with what is said of it."""
+        learns = [*measurement.facts.get("learns_from_judgments", ()), *([self.setting] if self.is_learnt else [])]
+        return replace(
+            with_details(measurement, self.items.queries, self.details),
+            sections={**self.sections, **measurement.sections},
+            summary=measurement.summary or self.summary,
+            facts={**measurement.facts, **({"learns_from_judgments": learns} if learns else {})},
+        )
+
+
+def learning_section(component: str, decision: str, folds: int) -> dict[str, list[str]]:
+    """The section of a report on a component that learns: what it decides for a query, and from which queries."""
+    sentence = (
+        f"{component} learns from the relevance judgments and types of queries. {decision} was learnt from the queries "
+        f"of the {counted(folds - 1, 'other fold')}, never from this query."
+    )
+    return {LEARNS: [sentence]}
 
 
 def words_of(texts: Sequence[str]) -> Features:

@@ -19,13 +19,13 @@ from ragsweep.retrieval import Ranking, Retriever
 from ragsweep.retrieval.ranking import STAGES
 from ragsweep.statistics.intervals import Array
 from ragsweep.store.stage_store import Store
-from ragsweep.tasks.latency import latency_measures, latency_metric, latency_metrics
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking import coverage
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.run_check import Checked
-from ragsweep.tasks.task import Curve, Measure, Measurement
+from ragsweep.tasks.scores import Curve, Measure, latency_measures, latency_metric, latency_metrics
+from ragsweep.tasks.task import Measurement
 
 TOKENS = Metric("context/tokens", "Tokens", "tokens", higher_is_better=False, low=0)
 TOKENS_P95 = Metric("context/tokens_p95", "Tokens (95th percentile)", "tokens", higher_is_better=False, low=0)
@@ -60,10 +60,10 @@ def measures(
         relevance_level: The lowest grade that counts as relevant.
         lacking: What is recorded of incomplete judgments; None if nothing is.
     """
-    known = coverage.coverage_measures(items, relevance_level)
+    of_dataset = coverage.coverage_measures(items, relevance_level)
     if incomplete := (lacking or {}).get("incomplete_judgments"):
-        known.append(Measure(JUDGED, incomplete["judged_at_k"]))
-    return [*_costs(ranking, queries, tokens), *known]
+        of_dataset.append(Measure(JUDGED, incomplete["judged_at_k"]))
+    return [*_costs(ranking, queries, tokens), *of_dataset]
 
 
 def _costs(ranking: Ranking, queries: Indices, tokens: Array | None) -> Iterator[Measure]:
@@ -80,14 +80,14 @@ def _costs(ranking: Ranking, queries: Indices, tokens: Array | None) -> Iterator
 def _latencies(ranking: Ranking, queries: Indices) -> Iterator[Measure]:
     """What judged queries take, in all and by stage; no total unless all were timed."""
     times = times_of(ranking, queries)
-    known = queries[~np.isnan(times)]
-    if not len(known):
+    timed_queries = queries[~np.isnan(times)]
+    if not len(timed_queries):
         return
     order = timing_order(len(ranking.latency_ms))
-    sample = ranking.latency_ms[order[np.isin(order, known)]]
-    overall = latency_measures(LATENCIES, ranking.latency_ms[known], sample=sample)
-    yield from overall if len(known) == len(queries) else overall[:-1]
-    for metric, ms in zip(STAGE_LATENCIES, ranking.by_stage[:, known].mean(axis=1).tolist(), strict=True):
+    sample = ranking.latency_ms[order[np.isin(order, timed_queries)]]
+    overall = latency_measures(LATENCIES, ranking.latency_ms[timed_queries], sample=sample)
+    yield from overall if len(timed_queries) == len(queries) else overall[:-1]
+    for metric, ms in zip(STAGE_LATENCIES, ranking.by_stage[:, timed_queries].mean(axis=1).tolist(), strict=True):
         if ms:
             yield Measure(metric, ms)
 
@@ -97,11 +97,11 @@ def times_of(ranking: Ranking, queries: Indices) -> Array:
     return ranking.latency_ms[queries] if len(ranking.latency_ms) else np.full(len(queries), np.nan)
 
 
-def of_some(times: Array) -> Checked:
+def about_timed(times: Array) -> Checked:
     """That not all queries were timed; nothing if all were, or none."""
-    known = int((~np.isnan(times)).sum())
-    said = f"Latency is that of {known:,} of {len(times):,} queries, as it would take long to time all one by one"
-    return Checked.section("Latency", [f"{said}; {TIME} is empty for the others."] if 0 < known < len(times) else [])
+    timed = int((~np.isnan(times)).sum())
+    text = f"Latency is that of {timed:,} of {len(times):,} queries, as it would take long to time all one by one"
+    return Checked.section("Latency", [f"{text}; {TIME} is empty for the others."] if 0 < timed < len(times) else [])
 
 
 def indexed(items: Dataset, counter: tuple[str, Store]) -> list[Measure]:
@@ -115,9 +115,9 @@ def with_note(measurement: Measurement, noted: Sequence[Note], retriever: Retrie
     if retriever.is_record:
         return measurement
     note = added_up(noted)
-    known = partial(replace, machines=note.machines, slowed_by=note.ms / note.idle_ms if note.ms else None)
+    with_machines = partial(replace, machines=note.machines, slowed_by=note.ms / note.idle_ms if note.ms else None)
     times = (*LATENCIES, *STAGE_LATENCIES)
-    measures = [known(measure) if measure.metric in times else measure for measure in measurement.measures]
+    measures = [with_machines(measure) if measure.metric in times else measure for measure in measurement.measures]
     return replace(measurement, measures=measures)
 
 
@@ -129,18 +129,13 @@ def cut_short(ended: int, queries: int, k: int, budget: int | None) -> Iterator[
         yield f"{setting}: for {ended} of {queries} queries, all ranked passages {little}; no more are ranked."
 
 
-def condition(k: int, budget: int | None) -> str:
-    """What all values depend on, for chart titles."""
-    return f"at k = {k}" if budget is None else f"within {budget:,} tokens"
-
-
 def curves(evaluation: Evaluation, tokens: Array | None) -> dict[str, Curve]:
     """The mean of each metric, and of the tokens, at each cutoff."""
-    found = {
+    by_name = {
         name: Curve(curve, np.array(evaluation.curve_interval(name)) if name in WITH_INTERVALS else None)
         for name, curve in zip(evaluation.names, evaluation.curves, strict=True)
     }
-    return found if tokens is None else found | {TOKENS.name: Curve(tokens.mean(axis=1))}
+    return by_name if tokens is None else by_name | {TOKENS.name: Curve(tokens.mean(axis=1))}
 
 
 def tokens_of(
@@ -199,8 +194,8 @@ def context_tokens(judged: Judged, passages: Indices, counts: Indices, cutoffs: 
         Shape [cutoffs, queries].
     """
     ranks = np.broadcast_to(judged.ranks, judged.units.shape)[:, :cutoffs]
-    found = np.take_along_axis(passages[judged.queries], ranks, axis=1)
-    tokens = np.where(judged.units[:, :cutoffs] == NOTHING, 0, counts[found])
+    placed = np.take_along_axis(passages[judged.queries], ranks, axis=1)
+    tokens = np.where(judged.units[:, :cutoffs] == NOTHING, 0, counts[placed])
     total = np.cumsum(tokens, axis=1, dtype=np.float64)
     missing = max(0, cutoffs - total.shape[1])
     return np.pad(total, ((0, 0), (0, missing)), mode="edge").T

@@ -15,7 +15,7 @@ from ragsweep.statistics.intervals import Array, confidence_intervals
 from ragsweep.tasks.metric import Metric, metric_of
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.metrics import PerQuery
-from ragsweep.tasks.task import Score, mean_scores
+from ragsweep.tasks.scores import Score, mean_scores
 
 RankingMetric = Callable[[Judged, int], PerQuery]
 
@@ -156,14 +156,14 @@ def checked_values(values: object, query_ids: tuple[str, ...], name: str, cutoff
     except ValueError:  # lists of several lengths
         array = np.array(None)
     if array.dtype.kind not in "biuf":
-        found = f"a non-numeric {type(values).__name__}"
+        problem = f"a non-numeric {type(values).__name__}"
     elif array.shape != (len(query_ids),):
-        found = f"values of shape {array.shape}"
+        problem = f"values of shape {array.shape}"
     elif (faulty := np.flatnonzero(~np.isfinite(array))).size:
-        found = f"{array[faulty[0]]} for query {query_ids[faulty[0]]!r}"
+        problem = f"{array[faulty[0]]} for query {query_ids[faulty[0]]!r}"
     else:
         return array.astype(np.float64, copy=False)
     raise ConfigError(
-        f"evaluation.metrics.{name}: returned {found} at k={cutoff}; "
+        f"evaluation.metrics.{name}: returned {problem} at k={cutoff}; "
         f"expected an array of shape ({len(query_ids)},) with one finite number per query"
     )

@@ -211,11 +211,11 @@ class Explanation:
     def _metrics(self) -> Iterator[str]:
         """The recorded metrics, and the metrics computed here if they differ."""
         names, k = self.shown.evaluation.names, self.record.params.get("k")
-        here = self.measured.iloc[self._row].to_dict()
-        of_query = self.record.per_query[self.record.per_query["query_id"] == here["query_id"]].to_dict("records")
+        computed = self.measured.iloc[self._row].to_dict()
+        of_query = self.record.per_query[self.record.per_query["query_id"] == computed["query_id"]].to_dict("records")
         was = of_query[0] if of_query else {}  # the query may have been added since
-        differ = [name for name in ("query", *names, "retrieved", "relevant") if was.get(name) != here[name]]
-        rows = {f"recorded, k={k}": was} | ({f"here, k={self.shown.evaluation.k}": here} if differ else {})
+        differ = [name for name in ("query", *names, "retrieved", "relevant") if was.get(name) != computed[name]]
+        rows = {f"recorded, k={k}": was} | ({f"here, k={self.shown.evaluation.k}": computed} if differ else {})
         values = (
             [title, *(f"{row[name]:.4f}" if name in row else "-" for name in names)] for title, row in rows.items()
         )
@@ -241,7 +241,7 @@ class Explanation:
             first = passage if ranks is None else int(self.ranking.passages[self.query, ranks[0]])
             line = self._line(unit, first, judgment, rank + 1, score)
             if ranks is not None:
-                returned = f"returned for what was found at rank {', '.join(str(found + 1) for found in ranks)}"
+                returned = f"returned for what was found at rank {', '.join(str(place + 1) for place in ranks)}"
                 line = replace(line, remarks=[returned, *line.remarks], text=self.shown.items.texts[passage])
             yield line
 
@@ -288,8 +288,8 @@ class Explanation:
 
     def _name(self, unit: int) -> str:
         """A unit's name, without the document if there is only one document."""
-        name, (source, *others) = self._judged.units[unit], {passage.source for passage in self.dataset.passages}
-        return one_line(name if others else name.removeprefix(f"{source}#"))
+        name, (source, *further) = self._judged.units[unit], {passage.source for passage in self.dataset.passages}
+        return one_line(name if further else name.removeprefix(f"{source}#"))
 
 
 def _folded(text: str) -> str:

@@ -34,8 +34,8 @@ def asked_unanswerable(retriever: Retriever, items: Dataset) -> tuple[Indices, s
     never = retriever.never_asked(search_of(items), rows)
     if len(never) < len(rows):
         return np.setdiff1d(rows, never), ""
-    who = retriever.method.name or "the retriever"
-    return rows[:0], f"no question marked answerable: false (of {len(rows):,}) was asked, as far as {who} tells"
+    system = retriever.method.name or "the retriever"
+    return rows[:0], f"no question marked answerable: false (of {len(rows):,}) was asked, as far as {system} tells"
 
 
 def not_measured(retriever: Retriever, items: Dataset) -> dict[str, str]:
@@ -44,7 +44,7 @@ def not_measured(retriever: Retriever, items: Dataset) -> dict[str, str]:
     return {} if len(rows) or why == NONE_MARKED else {metric.name: why for metric in PASSAGES.metrics}
 
 
-def said_of(missing: Mapping[str, str]) -> Checked:
+def about_unmeasured(missing: Mapping[str, str]) -> Checked:
     """What a report says of metrics that are not measured, each with the reason."""
     sentences = [f"{PASSAGES.rate.title} is not measured: {why}." for why in dict.fromkeys(missing.values())]
     return Checked(sections={PASSAGES.heading: sentences} if sentences else {})
@@ -64,17 +64,17 @@ def false_finds_of(
         free: What it returns without its threshold.
         free_judged: The same, judged.
     """
-    others = judged.queries
+    queries = judged.queries
     first, returned = free.scores[:, 0], (given.passages[:, 0] != NOTHING).astype(float)
     ranks = np.broadcast_to(free_judged.ranks, free_judged.units.shape)
-    scores = np.take_along_axis(free.scores[others], ranks, axis=1)
+    scores = np.take_along_axis(free.scores[queries], ranks, axis=1)
     return FalseFinds(
         PASSAGES,
         unanswerable=first[rows],
         false_finds=returned[rows],
-        answerable=first[others],
-        answered=returned[others],
+        answerable=first[queries],
+        answered=returned[queries],
         hits=judged.hits[:, :k].any(axis=1).astype(float),
-        found=np.where(free_judged.hits, scores, -np.inf)[:, :k].max(axis=1, initial=-np.inf),
-        groups=Groups.named([items.queries[row].group for row in (*others.tolist(), *rows.tolist())]),
+        right_scores=np.where(free_judged.hits, scores, -np.inf)[:, :k].max(axis=1, initial=-np.inf),
+        groups=Groups.named([items.queries[row].group for row in (*queries.tolist(), *rows.tolist())]),
     )

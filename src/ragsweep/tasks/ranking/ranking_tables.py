@@ -1,23 +1,21 @@
-"""Tables and facts of a measured ranking."""
+"""Tables and facts of a measured ranking, and TREC files from which trec_eval computes the same numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.csv_files import QUERY_GROUP
+from ragsweep.core.trec_files import NOTHING_RETRIEVED, identifier, strictly_falling
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.formats.generated_questions import caution_of_generated
 from ragsweep.retrieval import Ranking
 from ragsweep.statistics.intervals import Array
-from ragsweep.tasks.ranking.coverage import (
-    absent_units,
-    findable,
-    without_offsets,
-    without_relevant,
-)
+from ragsweep.tasks.ranking.coverage import absent_units, findable, without_offsets, without_relevant
+from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.ranking_costs import cut_short
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
 from ragsweep.tasks.ranking.shown import Shown
@@ -103,22 +101,55 @@ def on_answerable(evaluation: Evaluation, dataset: Dataset) -> Checked:
     if rows.all() or not rows.any():
         return Checked(facts={"answerable": {}})
     means = dict(zip(evaluation.names, evaluation.per_query[:, rows].mean(axis=1).tolist(), strict=True))
-    each = [
+    means_in_words = [
         f"{metric.title} {means[metric.name]:.3f} ({evaluation.means[metric.name]:.3f})"
         for metric in evaluation.metrics
     ]
     count = f"{rows.sum()} of {len(rows)} queries"
-    said = f"Something relevant can be found for {count}. On these (on all): {', '.join(each)}."
+    sentence = f"Something relevant can be found for {count}. On these (on all): {', '.join(means_in_words)}."
     facts = {"answerable": {"queries": int(rows.sum()), "metrics": means}}
-    return Checked(sections={ANSWERABLE: [said]}, facts=facts)
+    return Checked(sections={ANSWERABLE: [sentence]}, facts=facts)
 
 
 def doubts_of_data(shown: Shown, items: Dataset, k: int, budget: int | None) -> Checked:
     """What must be said first of the data: more would be returned, questions were generated, references were lost."""
     queries = shown.evaluation.judged.queries
     generated = caution_of_generated([items.queries[row] for row in queries])
-    doubts = [
-        *cut_short(shown.ended, len(queries), k, budget),
-        *([generated] if generated else []),
-    ]
+    doubts = [*cut_short(shown.ended, len(queries), k, budget), *([generated] if generated else [])]
     return Checked(notices=doubts, caution=" ".join(doubts))
+
+
+def run_lines(judged: Judged, ranking: Ranking, dataset: Dataset, tag: str) -> Iterator[str]:
+    """Lines `query Q0 unit rank score tag`.
+
+    Later passages of the same unit are written as `unit@chunk_id`. These ids have no judgment, so they occupy a rank
+    and earn nothing. Scores are strictly decreasing, even as the 32-bit numbers that trec_eval reads, because it sorts
+    ties by id. Nine digits are enough to distinguish 32-bit numbers.
+
+    Args:
+        judged: The judged rankings.
+        ranking: What they were judged from, for all queries.
+        dataset: The dataset, for the names of queries, units and passages.
+        tag: Name of the run, one word.
+    """
+    scores = np.take_along_axis(ranking.scores[judged.queries], judged.ranks, axis=1)
+    passages = np.take_along_axis(ranking.passages[judged.queries], judged.ranks, axis=1)
+    falling = strictly_falling(scores.astype(np.float32))
+    units = [identifier(unit) for unit in dataset.units]
+    for row, query in enumerate(judged.queries):
+        query_id = identifier(dataset.queries[query].query_id)
+        ranks = np.flatnonzero(judged.units[row] != NOTHING)
+        if not len(ranks):  # without a line, trec_eval would leave the query out of its means
+            yield f"{query_id} Q0 {NOTHING_RETRIEVED} 1 0.0 {tag}\n"
+        columns = (judged.units[row], judged.repeated[row], passages[row], falling[row])
+        for rank, unit, repeated, passage, score in zip(
+            ranks.tolist(), *(column[ranks].tolist() for column in columns), strict=True
+        ):
+            later = f"@{identifier(dataset.passages[passage].chunk_id)}" if repeated else ""
+            yield f"{query_id} Q0 {units[unit]}{later} {rank + 1} {score:.9g} {tag}\n"
+
+
+def qrels_lines(dataset: Dataset) -> Iterator[str]:
+    """Lines `query 0 unit grade`."""
+    for row, unit, grade in zip(dataset.qrels.query, dataset.qrels.unit, dataset.qrels.grade, strict=True):
+        yield f"{identifier(dataset.queries[row].query_id)} 0 {identifier(dataset.units[unit])} {grade}\n"

@@ -6,14 +6,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import numpy as np
-
 from ragsweep.config.run_settings import Budget, Cutoff, Repeats, Seed
-from ragsweep.core.csv_files import TIME
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.limits import TokenizerName
 from ragsweep.core.timing import noting
-from ragsweep.core.trec_files import TAG
 from ragsweep.datasets import Chunker, Dataset, DatasetFormat, PageChunker
 from ragsweep.models.encoders.tokenizer import BY_WORDS
 from ragsweep.retrieval import (
@@ -28,30 +24,24 @@ from ragsweep.retrieval import (
     rank,
 )
 from ragsweep.retrieval.ingest.ingest import dataset_of
-from ragsweep.retrieval.kinds import Expander, Method, Retriever
+from ragsweep.retrieval.kinds import Expander, Retriever
 from ragsweep.retrieval.returned_units.units import ReturnedUnit
 from ragsweep.store.stage_store import Store
 from ragsweep.tasks.false_finds import FalseFinds
-from ragsweep.tasks.metric import Metric, metric_of
-from ragsweep.tasks.ranking import incomplete_judgments as incomplete
-from ragsweep.tasks.ranking import nothing_found
-from ragsweep.tasks.ranking import ranking_charts as charts
+from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking import ranking_costs as costs
 from ragsweep.tasks.ranking import ranking_false_finds as finds
-from ragsweep.tasks.ranking import ranking_tables as tables
-from ragsweep.tasks.ranking import trec_lines as trec
-from ragsweep.tasks.ranking.conventions import INDEX_HEADING, conventions, lost_neighbours
-from ragsweep.tasks.ranking.coverage import about_coverage, check_measurable, measured_queries, say_unusual
-from ragsweep.tasks.ranking.query_types import QueryTypes
-from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
+from ragsweep.tasks.ranking.coverage import check_measurable, measured_queries, say_unusual
+from ragsweep.tasks.ranking.nothing_found import check_found
+from ragsweep.tasks.ranking.query_types import Learnt, QueryTypes
+from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, described
 from ragsweep.tasks.ranking.ranking_explanation import Explanation, find
+from ragsweep.tasks.ranking.ranking_measurement import MeasuredRanking
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
-from ragsweep.tasks.ranking.routing import Routed, check_routing, routed
-from ragsweep.tasks.ranking.shown import Measuring, Shown, check_returns, depth_for
+from ragsweep.tasks.ranking.routing import check_routing, routed
+from ragsweep.tasks.ranking.shown import PASSAGES_OF_A_PART, Measuring, Shown, check_returns
 from ragsweep.tasks.ranking.spans.needs import check_spans
-from ragsweep.tasks.ranking.type_cutoffs import TypeCutoffs, check_type_cutoff, type_cutoffs
-from ragsweep.tasks.ranking.unread_texts import unread_texts
-from ragsweep.tasks.run_check import Checked
+from ragsweep.tasks.ranking.type_cutoffs import check_type_cutoff, type_cutoffs
 from ragsweep.tasks.search import (
     FEW_RESAMPLES,
     STAGE_SETTINGS,
@@ -131,7 +121,7 @@ class RankingTask(Task):
     @property
     def metrics(self) -> Sequence[Metric]:
         """What will be measured, in the order in which it is shown."""
-        return [metric_of(name, function) for name, function in self.evaluation.metrics.items()]
+        return described(self.evaluation.metrics)
 
     @property
     def measures(self) -> Sequence[Metric]:
@@ -186,41 +176,26 @@ class RankingTask(Task):
 
     def measure_ranking(self, items: Dataset) -> Measurement:
         """Retrieve, judge and measure."""
-        if external := self._external:
-            answered = self._returned(items, external)
-            measured = replace(self, retriever=answered.ranker).measure_ranking(answered.items)
-            return replace(measured, sections=answered.with_sections(measured.sections))
-        if routing := self._routing:
-            learnt = self._routed(items, routing)
-            return learnt.measured(replace(self, retriever=learnt.ranker).measure_ranking(items))
-        if cutoff := self._type_cutoff:
-            cutoffs = self._cutoffs_by_type(items, cutoff)
-            return cutoffs.measured(replace(self, dynamic_k=cutoffs.stage).measure_ranking(items))
+        if prepared := self._prepared(items):
+            task, source = prepared
+            return source.added_to(task.measure_ranking(source.items))
         with noting() as noted:
             ranking = self.rank(items)
         queries = measured_queries(items)
-        nothing_found.check_found(self.ranker, search_of(items), ranking, queries, may_remove=True)
+        check_found(self.ranker, search_of(items), ranking, queries, may_remove=True)
         measured = self.measured(items, ranking, self.shown(items, ranking))
         return costs.with_note(measured, noted, self.retriever)
 
     def explain(self, items: Dataset, query: str, record: Record, width: int) -> Iterator[str]:
         """Explain the ranking of a query, line by line, for a terminal of `width` columns."""
-        if external := self._external:
-            answered = self._returned(items, external)
-            yield from replace(self, retriever=answered.ranker).explain(answered.items, query, record, width)
-            return
-        if routing := self._routing:
-            learnt, row = self._routed(items, routing), find(query, items.queries)
-            yield from replace(self, retriever=learnt.ranker).explain(items, query, record, width)
-            yield ", ".join(f"{name}: {texts[row]}" for name, texts in learnt.details.items())
+        if prepared := self._prepared(items):
+            task, source = prepared
+            yield from task.explain(source.items, query, record, width)
+            if isinstance(source, Learnt):
+                row, details = find(query, items.queries), QueryTypes.of(items, self.store).details(items)
+                yield ", ".join(f"{name}: {texts[row]}" for name, texts in {**details, **source.details}.items())
             return
         row = find(query, items.queries)
-        if cutoff := self._type_cutoff:
-            cutoffs = self._cutoffs_by_type(items, cutoff)
-            yield from replace(self, dynamic_k=cutoffs.stage).explain(items, query, record, width)
-            columns = {**QueryTypes.of(items, self.store).details(items), **cutoffs.details}
-            yield ", ".join(f"{name}: {texts[row]}" for name, texts in columns.items())
-            return
         if row not in items.qrels.query:
             raise DatasetError(f"query {query!r}: has no judgments, so the run left it out")
         ranking = self.rank(items)
@@ -235,10 +210,9 @@ class RankingTask(Task):
 
     def shown(self, items: Dataset, ranking: Ranking) -> Shown:
         """What is returned for the passages of the ranking, measured."""
-        measuring = Measuring(self.evaluation, self.k, self.budget, self.depth, (self.tokenizer, self.store), self.seed)
         if self.returns is None:
-            return measuring.passages(items, ranking)
-        return measuring.parts(items, ranking, self.returns)
+            return self._measuring.passages(items, ranking)
+        return self._measuring.parts(items, ranking, self.returns)
 
     def _false_finds(self, items: Dataset, ranking: Ranking, evaluation: Evaluation) -> FalseFinds | None:
         """What is found for questions without an answer, and by which scores before a threshold."""
@@ -252,22 +226,28 @@ class RankingTask(Task):
             items, rows, self.k, given=ranking, judged=evaluation.judged, free=free, free_judged=judged
         )
 
-    def _returned(self, items: Dataset, retriever: ExternalRetriever) -> Returned:
-        threshold = self.evaluation.fuzzy_threshold
-        return returned(retriever, self.query, items, depth=self.depth, k=self.k, fuzzy_threshold=threshold)
+    def _prepared(self, items: Dataset) -> tuple[RankingTask, Returned | Learnt] | None:
+        """The task that is measured instead, by what a system has returned or a setting has learnt; else None."""
+        if external := self._external:
+            threshold = self.evaluation.fuzzy_threshold
+            answered = returned(external, self.query, items, depth=self.depth, k=self.k, fuzzy_threshold=threshold)
+            return replace(self, retriever=answered.ranker), answered
+        if routing := self._routing:
+            learnt = self._routed(items, routing)
+            return replace(self, retriever=learnt.stage), learnt
+        if cutoff := self._type_cutoff:
+            ranking = rank(replace(self, dynamic_k=None).ranker, search_of(items), self.depth)
+            most = cutoff.most if self.budget is not None else min(cutoff.most, self.k)
+            learnt = type_cutoffs(cutoff, items, ranking, self.evaluation, most=most, store=self.store)
+            return replace(self, dynamic_k=learnt.stage), learnt
+        return None
 
-    def _routed(self, items: Dataset, settings: RoutedRetriever) -> Routed:
+    def _routed(self, items: Dataset, settings: RoutedRetriever) -> Learnt:
         """What ranks each query by its route, learnt from the judgments of other queries."""
         search = search_of(items)
         rankers = [in_stages(ranker, self.query, None, None) for ranker in settings.routes.values()]
         rankings = [rank(ranker, search, self.depth) for ranker in rankers]
         return routed(settings, items, rankings, self.evaluation, self.k)
-
-    def _cutoffs_by_type(self, items: Dataset, settings: TypeCutoff) -> TypeCutoffs:
-        """The k of each query by its predicted type."""
-        ranking = rank(replace(self, dynamic_k=None).ranker, search_of(items), self.depth)
-        most = settings.most if self.budget is not None else min(settings.most, self.k)
-        return type_cutoffs(settings, items, ranking, self.evaluation, most=most, store=self.store)
 
     def _check_ranker(self, items: Dataset) -> None:
         """Raise an error if the rankers cannot search this dataset, or nothing can be learnt from it."""
@@ -286,7 +266,13 @@ class RankingTask(Task):
     @property
     def depth(self) -> int:
         """How many passages are ranked for each query, at most."""
-        return max(LEAST_DEPTH, self.k if self.returns is None else depth_for(self.returns, self.k))
+        wanted = self.k if self.returns is None else self.returns.candidates or PASSAGES_OF_A_PART * self.k
+        return max(LEAST_DEPTH, wanted)
+
+    @property
+    def _measuring(self) -> Measuring:
+        """How what is returned is measured."""
+        return Measuring(self.evaluation, self.k, self.budget, self.depth, (self.tokenizer, self.store), self.seed)
 
     @property
     def _external(self) -> ExternalRetriever | None:
@@ -315,76 +301,5 @@ class RankingTask(Task):
 
     def measured(self, items: Dataset, ranking: Ranking, shown: Shown) -> Measurement:
         """Everything that is recorded of a ranking."""
-        evaluation, counter = shown.evaluation, (self.tokenizer, self.store)
-        lacking, circumstances = incomplete.recorded(evaluation, items), self._circumstances(items, ranking, shown)
-        ends_at = next((checked.facts["ends_at"] for checked in circumstances if "ends_at" in checked.facts), None)
-        asked = f", {items.left_out.of_all(len(evaluation.judged.queries), 'query')}" if items.left_out.number else ""
-        texts = self.ranker.details(search_of(items))
-        details = {name: [column[row] for row in evaluation.judged.queries] for name, column in texts.items()}
-        times = costs.times_of(ranking, evaluation.judged.queries)
-        numbers = {} if np.isnan(times).all() else {TIME: times}
-        if self.ranker.has_scores:
-            numbers["mean_score"] = tables.mean_scores(evaluation, shown.ranking)
-        returned = {"returned": (shown.characters, self.tokenizer)} if shown.characters else {}
-        measurement = Measurement(
-            items=tables.queries(evaluation, shown.items),
-            scores=evaluation.scores,
-            details={"retrieved": tables.retrieved(evaluation, shown.items), **details},
-            numbers=numbers,
-            curves=costs.curves(evaluation, shown.tokens),
-            measures=[
-                *costs.measures(
-                    ranking,
-                    evaluation.judged.queries,
-                    shown.context,
-                    items,
-                    self.evaluation.relevance_level,
-                    lacking=lacking.facts,
-                ),
-                *costs.indexed(items, counter),
-            ],
-            cutoff=self.cutoff,
-            facts={**tables.facts(evaluation, items), **returned},
-            not_measured=finds.not_measured(self.retriever, items),
-            method=self._method,
-            files={
-                "ranking.trec": trec.run_lines(evaluation.judged, shown.ranking, shown.items, TAG),
-                "qrels.trec": trec.qrels_lines(shown.items),
-                **self.ranker.files,
-            },
-            condition=f"{costs.condition(self.k, self.budget)}{asked}",
-            cutoff_unit=costs.TOKENS.unit if self.budget else "",
-            charts=(charts.draw, evaluation, ends_at),
-        )
-        for checked in (*circumstances, costs.of_some(times), tables.on_answerable(evaluation, items)):
-            measurement = checked.added_to(measurement)
-        if false_finds := self._false_finds(items, ranking, evaluation):
-            measurement = false_finds.added_to(measurement, self.evaluation.resamples, self.seed)
-        for checked in (finds.said_of(measurement.not_measured), lacking):
-            measurement = checked.added_to(measurement)
-        headings = (tables.ANSWERABLE, finds.PASSAGES.heading, incomplete.HEADING)  # of those about some queries alone
-        some = [measurement.sections[heading] for heading in headings if heading in measurement.sections]
-        return replace(measurement, summary=some[0] if some else ())
-
-    def _circumstances(self, items: Dataset, ranking: Ranking, shown: Shown) -> Sequence[Checked]:
-        """What decides a ranking besides the retriever: its index, conventions, what is not found, and the data."""
-        queries, search = shown.evaluation.judged.queries, search_of(items)
-        of_ranker, by_k = self.ranker.sections(search), self.budget is None and self.returns is None
-        lost = lost_neighbours(ranking, min(self.depth, len(items.passages)))
-        return (
-            Checked.section(INDEX_HEADING, lost, cautions=lost),
-            conventions(self.ranker, search, items, queries, ranking=ranking, k=self.k, counts_passages=by_k),
-            about_coverage(items, self.evaluation.relevance_level),
-            nothing_found.about_nothing_found(items, queries, ranking),
-            Checked(notices=[line for said in of_ranker.values() for line in said], sections=of_ranker),
-            unread_texts(self.ranker, search, ranking, queries, self.store),
-            tables.doubts_of_data(shown, items, self.k, self.budget),
-        )
-
-    @property
-    def _method(self) -> Method:
-        """The retriever's own, which is not the usual one with stages around it."""
-        own = self.retriever.method
-        method = own if self.ranker is self.retriever else Method(stands_for=own.stands_for)
-        stands_for = {f"retriever.{name}": value for name, value in method.stands_for.items()}
-        return replace(method, stands_for=stands_for, chosen_by=("strategy", "retriever", *STAGE_SETTINGS))
+        measured = MeasuredRanking(self._measuring, self.retriever, self.ranker, items, ranking, shown)
+        return measured.measurement(self._false_finds(items, ranking, shown.evaluation))

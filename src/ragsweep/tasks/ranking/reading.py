@@ -74,8 +74,8 @@ def by_query(rows: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     for position, row in enumerate(rows, start=1):
         place = f"rankings, row {position}"
         if not isinstance(row, Mapping) or row.keys() != fields:
-            found = f"dict with {', '.join(map(str, row))}" if isinstance(row, Mapping) else type(row).__name__
-            raise DatasetError(f"{place}: found a {found}, expected {ROW}")
+            kind = f"dict with {', '.join(map(str, row))}" if isinstance(row, Mapping) else type(row).__name__
+            raise DatasetError(f"{place}: found a {kind}, expected {ROW}")
         query = _id(row.get("question", position), place)
         if query in rankings:
             raise DatasetError(f"{place}: found the question {_shown(query)} twice, expected it once")
@@ -113,8 +113,8 @@ def read(source: Source | None, argument: Argument, listed: float = 0) -> Entrie
         if argument == "qrels":
             is_valid, expected = not number % 1 and abs(number) <= LARGEST_GRADE, "a whole number from -10^9 to 10^9"
         if not is_valid:
-            found = f"found the {NUMBERS[argument]} {_shown(given)}, expected {expected}"
-            raise DatasetError(f"{place}, query {entries.queries[-1]!r}, document {entries.documents[-1]!r}: {found}")
+            problem = f"found the {NUMBERS[argument]} {_shown(given)}, expected {expected}"
+            raise DatasetError(f"{place}, query {entries.queries[-1]!r}, document {entries.documents[-1]!r}: {problem}")
         entries.numbers.append(number)
     return entries
 
@@ -123,8 +123,8 @@ def _mapping(source: Mapping[Any, Any], argument: Argument, listed: float) -> It
     for query, documents in source.items():
         unordered = isinstance(documents, Set) and argument == "rankings"
         if not isinstance(documents, Iterable) or isinstance(documents, str | bytes | pd.DataFrame) or unordered:
-            found = type(documents).__name__
-            raise DatasetError(f"{argument}, query {query!r}: found a {found}, expected {PER_QUERY[argument]}")
+            kind = type(documents).__name__
+            raise DatasetError(f"{argument}, query {query!r}: found a {kind}, expected {PER_QUERY[argument]}")
         numbers = count(listed, -1) if argument == "rankings" else repeat(listed)
         pairs = documents.items() if isinstance(documents, Mapping) else zip(documents, numbers, strict=False)
         for document, number in pairs:
@@ -136,8 +136,8 @@ def _frame(frame: pd.DataFrame, argument: Argument) -> Iterator[Row]:
     columns = list(map(str, frame.columns))
     if missing := [name for name in expected if columns.count(name) != 1]:
         renamed = ", ".join(f"... : {name!r}" for name in missing)
-        found = f"found the columns {', '.join(columns)}, expected {', '.join(expected)}, each once"
-        raise DatasetError(f"{argument}: {found}; name yours with .rename(columns={{{renamed}}})")
+        problem = f"found the columns {', '.join(columns)}, expected {', '.join(expected)}, each once"
+        raise DatasetError(f"{argument}: {problem}; name yours with .rename(columns={{{renamed}}})")
     return zip(repeat(argument), *(frame[name].tolist() for name in expected), strict=False)
 
 
@@ -158,8 +158,8 @@ def _id(value: object, place: str) -> str:
     shown = _shown(value)
     if isinstance(value, Integral) and not isinstance(value, bool) and shown != UNPRINTABLE:
         return str(value)
-    found = type(value).__name__
-    raise DatasetError(f"{place}: found the id {shown}, a {found}; expected a string or a whole number")
+    kind = type(value).__name__
+    raise DatasetError(f"{place}: found the id {shown}, a {kind}; expected a string or a whole number")
 
 
 def _shown(value: object) -> str:

@@ -47,11 +47,11 @@ class ReturnedParts:
         self.parts: list[list[list[Part]]] = []  # by query and cutoff
         self._rows: list[list[list[tuple[int, ...]]]] = []  # the pieces of these parts
         for query in self.queries.tolist():
-            found = ranking.passages[query][ranking.passages[query] != NOTHING].tolist()
-            at_cutoffs = enlarging.at_cutoffs(found, ranking.scores[query].tolist(), deepest)
+            ranked = ranking.passages[query][ranking.passages[query] != NOTHING].tolist()
+            at_cutoffs = enlarging.at_cutoffs(ranked, ranking.scores[query].tolist(), deepest)
             self.parts.append(at_cutoffs)
             new = dict.fromkeys(part for parts in at_cutoffs for part in parts)
-            pieces = {part: self._pieces_of(part, found) for part in new}
+            pieces = {part: self._pieces_of(part, ranked) for part in new}
             self._rows.append([[pieces[part] for part in parts] for parts in at_cutoffs])
         if not self._passages:  # nothing is found for any query, and a dataset has passages
             first = items.passages[0]
@@ -108,8 +108,8 @@ class ReturnedParts:
         values = np.empty((len(self._evaluation.metrics), len(self.queries)))
         for number in np.unique(places).tolist():
             rows = np.flatnonzero(places == number)
-            some = judged if len(rows) == len(self.queries) else judged.rows(rows)
-            values[:, rows] = self._evaluation.values(items, some, number)
+            judged_rows = judged if len(rows) == len(self.queries) else judged.rows(rows)
+            values[:, rows] = self._evaluation.values(items, judged_rows, number)
         return values
 
     def judged(self, cutoffs: Indices) -> tuple[Dataset, Ranking, Judged, Indices]:
@@ -127,7 +127,7 @@ class ReturnedParts:
         for query, row, of_row in zip(self.queries.tolist(), rows, parts, strict=True):
             pieces = [piece for part in row for piece in part]
             passages[query, : len(pieces)] = pieces
-            scores[query, : len(pieces)] = [part.score for part, its in zip(of_row, row, strict=True) for _ in its]
+            scores[query, : len(pieces)] = [part.score for part, inner in zip(of_row, row, strict=True) for _ in inner]
         items = self._with_qrels(rows) if self._items.references else self._all
         scores = np.where(scores == -np.inf, -np.inf, strictly_falling(scores))  # so that pieces keep their order
         ranking = replace(self._ranking, passages=passages, scores=scores, others=np.empty(0))
@@ -135,12 +135,12 @@ class ReturnedParts:
         missing = cutoffs - np.array([len(row) for row in rows])
         return items, ranking, judged, (judged.units != NOTHING).sum(axis=1) + missing
 
-    def _pieces_of(self, part: Part, found: Sequence[int]) -> tuple[int, ...]:
+    def _pieces_of(self, part: Part, ranked: Sequence[int]) -> tuple[int, ...]:
         """The positions of the pieces of a part, which are new if no other part had them."""
         document = self._documents[part.source]
         if not self._by_pages:
             return (self._number(document, part.start, part.end),)
-        passages = [self._items.passages[found[rank]] for rank in part.ranks]
+        passages = [self._items.passages[ranked[rank]] for rank in part.ranks]
 
         def first_found(page: Page) -> int:
             ranks = (rank for rank, of in enumerate(passages) if of.start < page.end and of.end > page.start)
@@ -167,9 +167,9 @@ class ReturnedParts:
         qrels = self._items.qrels
         for query in self.queries.tolist():
             relevant = qrels.unit[(qrels.query == query) & (qrels.grade > 0)]
-            found = np.flatnonzero(np.isin(self._items.passage_units, relevant)).tolist()
-            parts = self._enlarging.together(found, [0.0] * len(found))
-            best[query] = [piece for part in parts for piece in self._pieces_of(part, found)]
+            passages = np.flatnonzero(np.isin(self._items.passage_units, relevant)).tolist()
+            parts = self._enlarging.together(passages, [0.0] * len(passages))
+            best[query] = [piece for part in parts for piece in self._pieces_of(part, passages)]
         return best
 
     def _with_qrels(self, rows: Sequence[Sequence[Sequence[int]]]) -> Dataset:
@@ -180,9 +180,9 @@ class ReturnedParts:
         """
         judgments = []
         for query, row in zip(self.queries.tolist(), rows, strict=True):
-            found = [piece for part in row for piece in part if (query, piece) in self._relevant]
-            lost = [each for each in self._best[query] if not any(self._overlap(each, other) for other in found)]
-            judgments += [(query, piece, 1) for piece in (*found, *lost)] or [(query, 0, 0)]
+            returned = [piece for part in row for piece in part if (query, piece) in self._relevant]
+            lost = [piece for piece in self._best[query] if not any(self._overlap(piece, other) for other in returned)]
+            judgments += [(query, piece, 1) for piece in (*returned, *lost)] or [(query, 0, 0)]
         return replace(self._all, qrels=Qrels(*np.array(judgments, dtype=np.int64).T))
 
     def _overlap(self, piece: int, other: int) -> bool:
@@ -190,7 +190,7 @@ class ReturnedParts:
         return one.source == two.source and one.start < two.end and two.start < one.end
 
     def _as_dataset(self) -> Dataset:
-        names = tuple(each.chunk_id for each in self._passages)
+        names = tuple(passage.chunk_id for passage in self._passages)
         return replace(
             self._items,
             units=names if self._items.unit == "passage" else self._items.units,

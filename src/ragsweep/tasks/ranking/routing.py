@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from math import inf, sqrt
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ from ragsweep.core.arrays import Indices, Scores
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import counted
 from ragsweep.core.timing import timed
-from ragsweep.datasets import Dataset, Query
+from ragsweep.datasets import Dataset
 from ragsweep.models.encoders.embeddings import embed, encoding_ms
 from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.retrieval import Ranking, RoutedRetriever
@@ -22,18 +21,18 @@ from ragsweep.retrieval.routed import RoutedQueries
 from ragsweep.statistics.intervals import EQUAL, first_best
 from ragsweep.tasks.metric import metric_of
 from ragsweep.tasks.ranking.query_types import (
+    Learnt,
     PredictedTypes,
     accuracy_of_types,
     classifier_of,
     kinds_of,
+    learning_section,
     predicted_types,
     types_of,
-    with_details,
 )
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
-from ragsweep.tasks.task import Measurement
 
-ROUTING, LEARNS = "Routing", "Learning from judgments"  # headings
+ROUTING = "Routing"  # a heading
 Z = 1.959964  # standard errors on each side of a 95 % interval
 
 
@@ -117,46 +116,25 @@ def check_routing(settings: RoutedRetriever, items: Dataset, evaluation: Evaluat
     """Raise `ConfigError` for queries that cannot be routed."""
     names, types = types_of(items)
     if len(names) < 2:
-        found = f"{len(names) or 'no'} query type{'s' if len(names) != 1 else ''}"
-        raise ConfigError(f"retriever=routed: the dataset has {found}, expected at least two; use one of the routes")
+        number = f"{len(names) or 'no'} query type{'s' if len(names) != 1 else ''}"
+        raise ConfigError(f"retriever=routed: the dataset has {number}, expected at least two; use one of the routes")
     kinds = len({*kinds_of(items.queries)[types >= 0].tolist()})
     if kinds < settings.folds:
-        found = f"found {settings.folds} for {kinds} different queries with a type"
-        raise ConfigError(f"retriever.folds: {found}, expected at most one for each")
-    if settings.metric not in evaluation.metrics:
+        number = f"found {settings.folds} for {kinds} different queries with a type"
+        raise ConfigError(f"retriever.folds: {number}, expected at most one for each")
+    check_metric("retriever.metric", settings.metric, evaluation)
+
+
+def check_metric(setting: str, name: str, evaluation: EvaluationSettings) -> None:
+    """Raise `ConfigError` if no metric of this name is measured."""
+    if name not in evaluation.metrics:
         there_is = ", ".join(evaluation.metrics)
-        raise ConfigError(f"retriever.metric: no such metric is measured: {settings.metric} (there is {there_is})")
-
-
-class Routed(NamedTuple):
-    """What was learnt.
-
-    Attributes:
-        ranker: Ranks each query by its route.
-        queries: Those of the dataset.
-        details: The predicted type of each query, the confidence in it, and the route, as columns of texts.
-        sections: What a report says.
-    """
-
-    ranker: RoutedQueries
-    queries: Sequence[Query]
-    details: Mapping[str, Sequence[str]]
-    sections: Mapping[str, Sequence[str]]
-
-    def measured(self, measurement: Measurement) -> Measurement:
-        """What was measured with this ranker, with what is said of it."""
-        measurement = with_details(measurement, self.queries, self.details)
-        return replace(
-            measurement,
-            sections={**self.sections, **measurement.sections},
-            summary=measurement.summary or self.sections[ROUTING],
-            facts={**measurement.facts, "learns_from_judgments": ["retriever"]},
-        )
+        raise ConfigError(f"{setting}: no such metric is measured: {name} (there is {there_is})")
 
 
 def routed(
     settings: RoutedRetriever, items: Dataset, rankings: Sequence[Ranking], evaluation: EvaluationSettings, k: int
-) -> Routed:
+) -> Learnt:
     """What ranks each query by its route, and what a report says of it.
 
     Args:
@@ -171,9 +149,8 @@ def routed(
     embeddings = classifier.encoder.of_length_1(embed(classifier.encoder, classifier.store, texts, "query"))
     values = np.concatenate([values_at(items, ranking, settings.metric, evaluation, [k]) for ranking in rankings])
     chosen = routes_of(values, types, embeddings, kinds_of(items.queries), settings)
-    classify = classifier_of(
-        embeddings[types >= 0], types[types >= 0], classifier.c
-    )  # to time it, and for nothing else
+    is_typed = types >= 0
+    classify = classifier_of(embeddings[is_typed], types[is_typed], classifier.c)  # to time it, and for nothing else
     classifying_ms = timed(lambda row: classify(embeddings[[row]]), len(texts))
     latency_ms = encoding_ms(classifier.encoder, classifier.store, texts) + classifying_ms
     routes = tuple(settings.routes)
@@ -182,12 +159,10 @@ def routed(
         "type_confidence": [f"{confidence:.3f}" for confidence in chosen.predicted.confidence],
         "route": [routes[route] for route in chosen.route],
     }
-    learns = (
-        "retriever (RoutedRetriever) learns from the relevance judgments and types of queries. What ranks for a query "
-        f"was learnt from the queries of the {counted(settings.folds - 1, 'other fold')}, never from this query."
-    )
-    sections = {ROUTING: sentences(chosen, values, names, types, settings), LEARNS: [learns]}
-    return Routed(RoutedQueries(settings, chosen.route, latency_ms), items.queries, details, sections)
+    of_routes = sentences(chosen, values, names, types, settings)
+    learning = learning_section("retriever (RoutedRetriever)", "What ranks for a query", settings.folds)
+    ranker = RoutedQueries(settings, chosen.route, latency_ms)
+    return Learnt("retriever", ranker, items, details, {ROUTING: of_routes} | learning, of_routes)
 
 
 def values_at(

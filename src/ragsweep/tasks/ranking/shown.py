@@ -24,7 +24,7 @@ from ragsweep.tasks.ranking.ranking_evaluation import CURVE, Evaluation, at_cuto
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.returned_parts import ReturnedParts
 
-PASSAGES_OF_A_PART = 10  # so many are ranked for each part that is returned
+PASSAGES_OF_A_PART = 10  # so many are ranked for each part that is returned, which as a rule make k parts
 
 
 class Shown(NamedTuple):
@@ -133,11 +133,6 @@ class Measuring:
             pieces.ranks_of(at),
             pieces.ended(at, self.depth, self.budget),
         )
-
-
-def depth_for(unit: ReturnedUnit, k: int) -> int:
-    """How many passages are ranked, so that they make k parts as a rule."""
-    return unit.candidates or PASSAGES_OF_A_PART * k
 
 
 def check_returns(unit: ReturnedUnit | None, retriever: Retriever, items: Dataset) -> None:

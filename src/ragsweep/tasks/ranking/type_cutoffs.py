@@ -2,54 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import NamedTuple
-
 import numpy as np
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import counted
-from ragsweep.datasets import Dataset, Query
+from ragsweep.datasets import Dataset
 from ragsweep.retrieval import QueryCutoffs, Ranking, TypeCutoff
 from ragsweep.store.stage_store import Store
-from ragsweep.tasks.ranking.query_types import FOLDS, QueryTypes, with_details
+from ragsweep.tasks.ranking.query_types import FOLDS, Learnt, QueryTypes, learning_section
 from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
-from ragsweep.tasks.ranking.routing import LEARNS, chosen_of, gain_of, values_at
-from ragsweep.tasks.task import Measurement
+from ragsweep.tasks.ranking.routing import check_metric, chosen_of, gain_of, values_at
 
 HEADING = "K by query type"
 FEWEST_JUDGED = 5  # a type with fewer judged queries in the other folds takes the k that is best for all of them
-
-
-class TypeCutoffs(NamedTuple):
-    """The k of each query.
-
-    Attributes:
-        stage: Ends the ranking of each query at its k.
-        queries: Those of the dataset.
-        lengths: The k of each query; None keeps all.
-        sections: What a report says.
-        is_learnt: Whether judgments decided.
-    """
-
-    stage: QueryCutoffs
-    queries: Sequence[Query]
-    lengths: Sequence[int | None]
-    sections: Mapping[str, Sequence[str]]
-    is_learnt: bool
-
-    @property
-    def details(self) -> Mapping[str, Sequence[str]]:
-        """The k of each query, as a column of texts; blank where it has none of its own."""
-        return {"k_of_type": ["" if length is None else str(length) for length in self.lengths]}
-
-    def measured(self, measurement: Measurement) -> Measurement:
-        """What was measured with these cutoffs, with what is said of them."""
-        measurement = with_details(measurement, self.queries, self.details)
-        learns = [*measurement.facts.get("learns_from_judgments", ()), *(["dynamic_k"] if self.is_learnt else [])]
-        facts = {**measurement.facts, **({"learns_from_judgments": learns} if learns else {})}
-        return replace(measurement, sections={**self.sections, **measurement.sections}, facts=facts)
 
 
 def check_type_cutoff(settings: TypeCutoff, items: Dataset, evaluation: EvaluationSettings, store: Store) -> QueryTypes:
@@ -61,16 +26,15 @@ def check_type_cutoff(settings: TypeCutoff, items: Dataset, evaluation: Evaluati
         raise ConfigError(f"dynamic_k=by_type: no query types can be learnt from the dataset; {expected}")
     if unknown := [name for name in settings.k or () if name not in learnt]:
         raise ConfigError(f"dynamic_k.k: no such query type can be learnt: {unknown[0]} (there is {', '.join(learnt)})")
-    if settings.k is None and settings.metric not in evaluation.metrics:
-        there_is = ", ".join(evaluation.metrics)
-        raise ConfigError(f"dynamic_k.metric: no such metric is measured: {settings.metric} (there is {there_is})")
+    if settings.k is None:
+        check_metric("dynamic_k.metric", settings.metric, evaluation)
     return query_types
 
 
 def type_cutoffs(
     settings: TypeCutoff, items: Dataset, ranking: Ranking, evaluation: EvaluationSettings, *, most: int, store: Store
-) -> TypeCutoffs:
-    """The k of each query by its predicted type.
+) -> Learnt:
+    """What ends the ranking of each query at the k of its predicted type.
 
     Args:
         settings: The k of each type, or by what it is learnt.
@@ -86,10 +50,11 @@ def type_cutoffs(
     names = [query_types.names[kind] for kind in predicted.type]
     if settings.k is not None:
         lengths: list[int | None] = [settings.k.get(name) for name in names]
-        said = [f"{name}: {k}" for name, k in settings.k.items()]
+        cutoffs_in_words = [f"{name}: {k}" for name, k in settings.k.items()]
         rest = [name for name in query_types.learnt if name not in settings.k]
-        others = [f"Queries of other types ({', '.join(rest)}) end at the k of the run."] if rest else []
-        sections = {HEADING: [f"The k of each query is that of its predicted type: {', '.join(said)}.", *others]}
+        further = [f"Queries of other types ({', '.join(rest)}) end at the k of the run."] if rest else []
+        given = f"The k of each query is that of its predicted type: {', '.join(cutoffs_in_words)}."
+        sections = {HEADING: [given, *further]}
     else:
         cutoffs = range(min(settings.least, most), most + 1)
         values = values_at(items, ranking, settings.metric, evaluation, cutoffs)
@@ -97,21 +62,18 @@ def type_cutoffs(
         lengths = [cutoffs[position] for position in chosen]
         by_type = {name: sorted({cutoffs[position] for position, of in zip(chosen, names, strict=True) if of == name})
                    for name in query_types.learnt}  # fmt: skip
-        said = [f"{name} {' or '.join(map(str, ks))}" for name, ks in by_type.items() if ks]
+        cutoffs_in_words = [f"{name} {' or '.join(map(str, ks))}" for name, ks in by_type.items() if ks]
         gain, direction = gain_of(chosen, single, values, FOLDS)
         verdict = ("shows no gain here: one k is simpler", "is better here", "is worse here: use one k")
         singles = " or ".join(str(cutoffs[position]) for position in np.unique(single))
-        sections = {
-            HEADING: [
-                f"The k with the best mean of {settings.metric}@k, by predicted type, learnt on "
-                f"{counted(FOLDS - 1, 'other fold')}: {', '.join(said)}.",
-                f"Against the best single k of the same folds ({singles}), a k by type changes {settings.metric}@k by "
-                f"{gain}. A k by type {verdict[direction]}.",
-            ],
-            LEARNS: [
-                "dynamic_k (TypeCutoff) learns from the relevance judgments and types of queries. The k of a query "
-                f"was learnt from the queries of the {counted(FOLDS - 1, 'other fold')}, never from this query."
-            ],
-        }
-    known = {query.text: k for query, k in zip(items.queries, lengths, strict=True) if k is not None}
-    return TypeCutoffs(QueryCutoffs(known), items.queries, lengths, sections, settings.k is None)
+        sentences = [
+            f"The k with the best mean of {settings.metric}@k, by predicted type, learnt on "
+            f"{counted(FOLDS - 1, 'other fold')}: {', '.join(cutoffs_in_words)}.",
+            f"Against the best single k of the same folds ({singles}), a k by type changes {settings.metric}@k by "
+            f"{gain}. A k by type {verdict[direction]}.",
+        ]
+        sections = {HEADING: sentences} | learning_section("dynamic_k (TypeCutoff)", "The k of a query", FOLDS)
+    cutoff_of = {query.text: k for query, k in zip(items.queries, lengths, strict=True) if k is not None}
+    details = {"k_of_type": ["" if length is None else str(length) for length in lengths]}
+    is_learnt = settings.k is None
+    return Learnt("dynamic_k", QueryCutoffs(cutoff_of), items, details, sections, is_learnt=is_learnt)

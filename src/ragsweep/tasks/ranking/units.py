@@ -24,8 +24,8 @@ def units_of_ranking(passages: Indices, dataset: Dataset) -> Indices:
     Returns:
         Position of a unit in `dataset.units` at each rank, `NOTHING` where there is no passage; same shape.
     """
-    units, found = np.full_like(passages, NOTHING), passages != NOTHING
-    units[found] = dataset.passage_units[passages[found]]  # of no passages, where nothing was found for any query
+    units, is_passage = np.full_like(passages, NOTHING), passages != NOTHING
+    units[is_passage] = dataset.passage_units[passages[is_passage]]  # of no passages, where nothing was found
     if not len(dataset.further_units):
         return units
     candidates = _candidates(dataset)  # padded with NOTHING
@@ -33,12 +33,12 @@ def units_of_ranking(passages: Indices, dataset: Dataset) -> Indices:
     several = (candidates[:, 1] != NOTHING)[passages] & (passages != NOTHING)
     for rank in np.flatnonzero(several.any(axis=0)).tolist():  # by rank, since each depends on those before
         rows = np.flatnonzero(several[:, rank])
-        its = candidates[passages[rows, rank]]
-        taken = (its[:, :, None] == units[rows, None, :rank]).any(axis=2)
+        options = candidates[passages[rows, rank]]
+        taken = (options[:, :, None] == units[rows, None, :rank]).any(axis=2)
         # of most worth: an untaken unit by its grade, then an untaken page, then the first page, which argmax takes
-        worth = np.where(taken, 0, 1 + grades.of(rows, its))
-        worth[its == NOTHING] = -1
-        units[rows, rank] = np.take_along_axis(its, worth.argmax(axis=1)[:, None], axis=1)[:, 0]
+        worth = np.where(taken, 0, 1 + grades.of(rows, options))
+        worth[options == NOTHING] = -1
+        units[rows, rank] = np.take_along_axis(options, worth.argmax(axis=1)[:, None], axis=1)[:, 0]
     return units
 
 

@@ -62,8 +62,8 @@ def _cut(model: TextModel, texts: TextsRead, store: Store) -> Iterator[tuple[str
     of_queries = lengths_read(model, texts.search.queries, "query", store)
     of_passages = lengths_read(model, texts.search.passages, "passage", store, texts.passages)
     if model.reads_pairs and of_queries and of_passages:
-        both = of_queries.lengths[texts.queries, np.newaxis] + of_passages.lengths[texts.ranked]
-        yield "pairs of a query and a passage", (both > of_passages.read)[texts.ranked != NOTHING], of_passages
+        pair_lengths = of_queries.lengths[texts.queries, np.newaxis] + of_passages.lengths[texts.ranked]
+        yield "pairs of a query and a passage", (pair_lengths > of_passages.read)[texts.ranked != NOTHING], of_passages
     elif not model.reads_pairs:
         kinds = ("queries", texts.queries, of_queries), ("passages", texts.passages, of_passages)
         yield from ((name, lengths.lengths[rows] > lengths.read, lengths) for name, rows, lengths in kinds if lengths)

@@ -53,10 +53,10 @@ class DocumentTexts:
         pattern = re.compile(r"\s+".join(map(re.escape, words)))
         of_words: list[Collection[str]] = [self._documents_with.get(word, ()) for word in words[1:-1]]
         for name in min(of_words, key=len, default=self._texts):
-            found = pattern.search(self._texts[name]) if source in ("", name) else None
-            while found:
-                yield Spot(name, *found.span())
-                found = pattern.search(self._texts[name], found.start() + 1)
+            match = pattern.search(self._texts[name]) if source in ("", name) else None
+            while match:
+                yield Spot(name, *match.span())
+                match = pattern.search(self._texts[name], match.start() + 1)
 
     def _most_alike(self, text: str, least: float, source: str) -> tuple[Spot, ...]:
         """The place around one of the pages with most words of a text that is most like it; none without one."""
@@ -74,7 +74,7 @@ class DocumentTexts:
             alignment = partial_ratio_alignment(text, around, score_cutoff=best) if len(around) >= len(text) else None
             if alignment and alignment.dest_end > alignment.dest_start and (alignment.score > best or not spots):
                 part = around[alignment.dest_start : alignment.dest_end]
-                start, end = (alignment.dest_start + at for at in _same(text, part))
+                start, end = (alignment.dest_start + at for at in _span_in_common(text, part))
                 best, spots = alignment.score, (Spot(name, places[start], places[end - 1] + 1),)
         return spots
 
@@ -110,14 +110,14 @@ class DocumentTexts:
         return pages_with
 
 
-def _same(text: str, other: str) -> Span:
+def _span_in_common(text: str, other: str) -> Span:
     """The offsets in another text between which it is the same; the rest is of another page, or alike by chance."""
     from rapidfuzz.distance import LCSseq
 
-    same = [
+    equal_parts = [
         (part.dest_start, part.dest_end)
         for part in LCSseq.opcodes(text, other)
         if part.tag == "equal" and part.dest_end - part.dest_start >= LEAST_SAME
     ]
-    start, end = (same[0][0], same[-1][1]) if same else (0, len(other))
+    start, end = (equal_parts[0][0], equal_parts[-1][1]) if equal_parts else (0, len(other))
     return start + other.startswith(" ", start), end - other.endswith(" ", start, end)

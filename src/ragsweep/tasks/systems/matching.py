@@ -34,14 +34,14 @@ class Place(NamedTuple):
         source: Its document; empty if that is not known.
         start: Offset of its first character in the text of the document; 0 if that is not known.
         end: Offset after its last character; 0 if that is not known.
-        others: In how many other pages or documents its text stands as well; the result does not say which one it is.
+        other_places: How many other pages or documents have its text; the result does not say which one it is.
     """
 
     units: tuple[str, ...] = ()
     source: str = ""
     start: int = 0
     end: int = 0
-    others: int = 0
+    other_places: int = 0
 
 
 class _Page(NamedTuple):
@@ -128,8 +128,8 @@ class Places:
                     f"results are known by their id and by their source and page, which are not the same (such as "
                     f"{ids[0]!r} and {pages[0]!r}): set retriever.match_by=id or page"
                 )
-        known = (by for by in IN_ORDER[:-1] if any(self._by(by, result).units for result in results))
-        return next(known, IN_ORDER[-1])
+        usable = (by for by in IN_ORDER[:-1] if any(self._by(by, result).units for result in results))
+        return next(usable, IN_ORDER[-1])
 
     def _by(self, by: MatchBy, result: Result) -> Place:
         if by == "id":
@@ -151,8 +151,8 @@ class Places:
         if self._dataset.unit == "document":
             yield source
         elif page:
-            whole = page.strip().removesuffix(".0")
-            number = str(int(whole) + 1 - first_page) if whole.isdecimal() else composed(page.strip())
+            digits = page.strip().removesuffix(".0")
+            number = str(int(digits) + 1 - first_page) if digits.isdecimal() else composed(page.strip())
             yield f"{source}#{number}"
             yield number  # of a page of any document
 
@@ -162,7 +162,7 @@ class Places:
             return Place()
         spots = self._texts.spots(result.text, self._threshold, self._source_with_pages(result))
         places = [Place(self._units_at(spot), *spot) for spot in spots]
-        return places[0]._replace(others=len({place.units for place in places}) - 1) if places else Place()
+        return places[0]._replace(other_places=len({place.units for place in places}) - 1) if places else Place()
 
     def _units_of_text(self, result: Result) -> set[str]:
         """The pages on which the text of a result stands, in the document that it names."""

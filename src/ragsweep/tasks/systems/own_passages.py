@@ -26,6 +26,7 @@ from ragsweep.retrieval.stages import rewrite
 from ragsweep.store.code import name_of
 from ragsweep.tasks.ranking.coverage import measured_queries
 from ragsweep.tasks.systems.matching import NAMED, Place, Places
+from ragsweep.tasks.task import Measurement
 
 RETURNED = "What the system returned"  # a section of a report
 ASKED = "asked.txt"  # of the results of a run: the ids of the measured questions that were asked, if these are not all
@@ -47,11 +48,11 @@ class Returned(NamedTuple):
     ranker: ReturnedRanking
     about: tuple[str, ...]
 
-    def with_sections(self, sections: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
-        """The sections of a report with what is said of the system."""
-        return {RETURNED: [*self.about, *sections.get(RETURNED, ())]} | {
-            heading: sentences for heading, sentences in sections.items() if heading != RETURNED
-        }
+    def added_to(self, measurement: Measurement) -> Measurement:
+        """What was measured of the ranking, with what is said of the system before all other sections."""
+        sections = {RETURNED: [*self.about, *measurement.sections.get(RETURNED, ())]}
+        further = {heading: lines for heading, lines in measurement.sections.items() if heading != RETURNED}
+        return replace(measurement, sections=sections | further)
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ def returned(
     )
     asked = {row: results for row, results in zip(measured, answers.results, strict=True) if results is not None}
     never = [row for row in measured if row not in asked]
-    _expect_asked(items, asked, texts, answers.others)
+    _check_asked(items, asked, texts, answers.others)
     items = only_asked(items, [*asked])
     places = Places(items, retriever.matching, (result for results in asked.values() for result in results))
     hits = {row: _hits(results, places) for row, results in asked.items()}
@@ -166,12 +167,12 @@ def returned(
     ]
     ranking, has_scores = _ranking(rows, asked, len(texts))
     ranking = replace(ranking, latency_ms=times)
-    known = {"may_have_cut": any(getattr(retriever, name) for name in retriever.cuts), "has_scores": has_scores}
+    traits = {"may_have_cut": any(getattr(retriever, name) for name in retriever.cuts), "has_scores": has_scores}
     kept = f"{answers.kept:,} of the answers, and their latency, are of an earlier time: they were kept."
     unknown = "What it could find at all is not known (no coverage), because its passages are its own."
     return Returned(
         with_passages(items, passages or [NO_PASSAGE], units or [("",)], fuzzy_threshold),
-        ReturnedRanking(ranking, tuple(sentences), retriever.method, {**files, FILE: lines}, never, **known),
+        ReturnedRanking(ranking, tuple(sentences), retriever.method, {**files, FILE: lines}, never, **traits),
         (about, *([kept] if answers.kept else []), unknown),
     )
 
@@ -240,17 +241,17 @@ def _how_known(hits: Sequence[_Hit], items: Dataset, by: MatchBy, name: str, que
             f"({some_of(dict.fromkeys(strangers))}); expected what is judged, such as {some_of(items.units)}: set "
             "retriever.id, retriever.source and retriever.page to its fields, or retriever.match_by"
         )
-    known = len(hits) - len(strangers)
+    matched = len(hits) - len(strangers)
     return (
-        f"{name} returned {counted(len(hits), 'result')} for {counted(queries, 'query')}; {known:,} "
-        f"({known / max(1, len(hits)):.0%}) known by their {NAMED[by]} (retriever.match_by={by})."
+        f"{name} returned {counted(len(hits), 'result')} for {counted(queries, 'query')}; {matched:,} "
+        f"({matched / max(1, len(hits)):.0%}) known by their {NAMED[by]} (retriever.match_by={by})."
     )
 
 
 def _unusual(hits: Sequence[_Hit], items: Dataset) -> Iterator[str]:
     """That results are unknown, stand in several places, or came back twice."""
     strangers = [_name(hit.result) for hit in hits if not hit.place.units]
-    ambiguous = [hit.place.units[0] for hit in hits if hit.place.others]
+    ambiguous = [hit.place.units[0] for hit in hits if hit.place.other_places]
     if strangers:
         unknown = "nothing that the dataset knows" if items.passages else "judged for no query"
         yield (
@@ -267,17 +268,17 @@ def _unusual(hits: Sequence[_Hit], items: Dataset) -> Iterator[str]:
         yield f"{counted(repeated, 'result')} came back twice for a query: each takes a rank."
 
 
-def _expect_asked(items: Dataset, asked: Mapping[int, object], texts: Sequence[str], others: Sequence[str]) -> None:
+def _check_asked(items: Dataset, asked: Mapping[int, object], texts: Sequence[str], logged: Sequence[str]) -> None:
     judged = np.unique(items.qrels.query).tolist()
     if not any(row in asked for row in judged):
         raise DatasetError(
             f"{items.name}: none of its {counted(len(judged), 'judged question')} was asked (such as "
-            f"{some_of(texts[row] for row in judged)}); questions that were: {some_of(others) or 'none'}"
+            f"{some_of(texts[row] for row in judged)}); questions that were: {some_of(logged) or 'none'}"
         )
 
 
 def _only_some(
-    items: Dataset, asked: Sequence[int], never: Sequence[str], others: Sequence[str]
+    items: Dataset, asked: Sequence[int], never: Sequence[str], other_queries: Sequence[str]
 ) -> tuple[list[str], dict[str, Sequence[str]]]:
     """What is printed, and written, where the queries that were asked are not those of the dataset."""
     notices: list[str] = []
@@ -288,12 +289,12 @@ def _only_some(
             f"{counted(len(never), 'question')} of {len(asked) + len(never):,} never asked, so not measured "
             f"({some_of(never)}): dataset.ids=results/{ASKED} measures others on those that were."
         )
-    if others:
-        lines = ({"query": query, "relevant_docs": []} for query in others)
+    if other_queries:
+        lines = ({"query": query, "relevant_docs": []} for query in other_queries)
         files[TO_JUDGE] = [json.dumps(line, ensure_ascii=False) + "\n" for line in lines]
         notices.append(
-            f"{counted(len(others), 'question')} asked without a judgment ({some_of(others)}): questions=table "
-            f"questions.path=results/{TO_JUDGE} reads them."
+            f"{counted(len(other_queries), 'question')} asked without a judgment ({some_of(other_queries)}): "
+            f"questions=table questions.path=results/{TO_JUDGE} reads them."
         )
     return notices, files
 
@@ -323,11 +324,11 @@ def _ranking(
     """The ranking in the order in which results came, and whether it has their scores: if these fall for each query."""
     depth = max(1, *map(len, rows.values()))
     passages, scores = np.full((queries, depth), NOTHING), np.full((queries, depth), -np.inf)
-    given = {row: np.array([each.score for each in its], dtype=float) for row, its in results.items()}
-    fall = all(np.isfinite(each).all() and (np.diff(each) <= 0).all() for each in given.values())
-    for row, found in rows.items():
-        passages[row, : len(found)] = found
-        scores[row, : len(found)] = given[row] if fall else -np.arange(1.0, len(found) + 1)
+    given = {row: np.array([result.score for result in of_query], dtype=float) for row, of_query in results.items()}
+    fall = all(np.isfinite(of_query).all() and (np.diff(of_query) <= 0).all() for of_query in given.values())
+    for row, passages_of_row in rows.items():
+        passages[row, : len(passages_of_row)] = passages_of_row
+        scores[row, : len(passages_of_row)] = given[row] if fall else -np.arange(1.0, len(passages_of_row) + 1)
     return Ranking(passages, np.where(passages == NOTHING, -np.inf, strictly_falling(scores))), fall
 
 

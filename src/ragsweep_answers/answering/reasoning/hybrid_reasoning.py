@@ -39,26 +39,28 @@ class HybridReasoning(Reasoning):
         Its confidence is the share of the methods that chose it. A method without an answer has chosen no letter.
         """
         answers = {name: method.answer(question, model) for name, method in self.methods.items()}
-        letter = _chosen([each for each in answers.values() if each.letter])
-        agreeing = [each for each in answers.values() if letter and each.letter == letter]
-        said = (f"{name}: {each.letter or 'no answer'}\n{each.reasoning}".strip() for name, each in answers.items())
+        letter = _chosen([answer for answer in answers.values() if answer.letter])
+        agreeing = [answer for answer in answers.values() if letter and answer.letter == letter]
+        reasonings = (
+            f"{name}: {answer.letter or 'no answer'}\n{answer.reasoning}".strip() for name, answer in answers.items()
+        )
         return Answer(
             letter,
             len(agreeing) / len(answers) if letter else None,
-            reasoning="\n\n".join(said),
-            cited=tuple(dict.fromkeys(unit for each in agreeing for unit in each.cited)),
-            lost=tuple(dict.fromkeys(field for each in answers.values() for field in each.lost)),
-            unread="" if letter else next((each.unread for each in answers.values() if each.unread), ""),
+            reasoning="\n\n".join(reasonings),
+            cited=tuple(dict.fromkeys(unit for answer in agreeing for unit in answer.cited)),
+            lost=tuple(dict.fromkeys(field for answer in answers.values() for field in answer.lost)),
+            unread="" if letter else next((answer.unread for answer in answers.values() if answer.unread), ""),
             **costs_of(answers.values()),
         )
 
 
 def _chosen(votes: list[Answer]) -> str | None:
     """The letter with the largest weight; None if nobody voted."""
-    usual = mean([each.confidence for each in votes if each.confidence is not None] or [1.0])
+    usual = mean([vote.confidence for vote in votes if vote.confidence is not None] or [1.0])
     weights: dict[str, list[float]] = {}
-    for each in votes:
-        weights.setdefault(str(each.letter), []).append(usual if each.confidence is None else each.confidence)
+    for vote in votes:
+        weights.setdefault(str(vote.letter), []).append(usual if vote.confidence is None else vote.confidence)
 
     def strength(letter: str) -> tuple[float, int]:
         return round(fsum(weights[letter]), 9), len(weights[letter])  # .1 + .2 and .3 are the same weight

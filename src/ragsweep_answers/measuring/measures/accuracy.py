@@ -157,13 +157,13 @@ def difference(first: Array, second: Array, groups: Groups | None = None) -> Dif
     """
     n, value = len(first), float(first.mean() - second.mean())
     one, other = share(first, groups), share(second, groups)
-    both = float(first @ second)
-    neither = n - first.sum() - second.sum() + both
-    only_first, only_second = int(first.sum() - both), int(second.sum() - both)
-    surplus = both * neither - only_first * only_second
+    agreed = float(first @ second)  # questions that both answer correctly
+    neither = n - first.sum() - second.sum() + agreed
+    only_first, only_second = int(first.sum() - agreed), int(second.sum() - agreed)
+    surplus = agreed * neither - only_first * only_second
     if surplus > 0:
         surplus = max(0.0, surplus - n / 2)  # correction for continuity
-    spread = float(np.sqrt(np.prod([each.sum() * (n - each.sum()) for each in (first, second)])))
+    spread = float(np.sqrt(np.prod([correct.sum() * (n - correct.sum()) for correct in (first, second)])))
     correlation = surplus / spread if spread else 0.0
 
     def distance(of_first: float, of_second: float) -> float:
@@ -204,8 +204,10 @@ def _lucky_guesses(chance: Array) -> Array:
     from scipy.special import gammaln, xlogy
 
     distribution = np.ones(1)
-    for each, n in zip(*np.unique(chance, return_counts=True), strict=True):
+    for probability, n in zip(*np.unique(chance, return_counts=True), strict=True):
         right = np.arange(n + 1)
         ways = gammaln(n + 1) - gammaln(right + 1) - gammaln(n - right + 1)
-        distribution = np.convolve(distribution, np.exp(ways + xlogy(right, each) + xlogy(n - right, 1 - each)))
+        distribution = np.convolve(
+            distribution, np.exp(ways + xlogy(right, probability) + xlogy(n - right, 1 - probability))
+        )
     return distribution

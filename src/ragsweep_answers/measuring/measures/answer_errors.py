@@ -25,7 +25,7 @@ Categories = npt.NDArray[np.str_]
 def error_categories(
     correct: Array,
     chosen: Indices,
-    found: Array,
+    has_relevant: Array,
     hallucinated: Array,
     confidence: Array,
     *,
@@ -47,7 +47,7 @@ def error_categories(
     Args:
         correct: Whether the answer is correct, 0 or 1, shape [answers].
         chosen: Position of the chosen option, shape [answers]; negative if there is none.
-        found: Whether a relevant unit was in the evidence, 0 or 1, shape [answers]; nan if not judged.
+        has_relevant: Whether a relevant unit was in the evidence, 0 or 1, shape [answers]; nan if not judged.
         hallucinated: 0 or 1, shape [answers]; nan if not measured.
         confidence: 0 to 1, shape [answers]; nan if not stated.
         chance: Probability of guessing the correct option, shape [answers].
@@ -59,10 +59,10 @@ def error_categories(
     conditions = [
         (correct == 1) | (chosen == WITHHELD),
         chosen < 0,
-        found == 0,
+        has_relevant == 0,
         hallucinated == 1,
         confidence < chance + low * (1 - chance),
-        found == 1,
+        has_relevant == 1,
     ]
     return np.select(conditions, ["", *CATEGORIES[:-1]], CATEGORIES[-1])
 

@@ -171,7 +171,7 @@ class ReliabilityCurve:
 def reliability_curve(confidence: Array, correct: Array, *, bins: int = BINS) -> ReliabilityCurve:
     """The accuracy at each level of confidence, in the bins of `gaps_by_bin`."""
     number = bin_number(confidence, bins)
-    count, right, total = (np.bincount(number, each, bins) for each in (None, correct, confidence))
+    count, right, total = (np.bincount(number, weights, bins) for weights in (None, correct, confidence))
     per_question = np.divide(1, count, out=np.full(bins, np.nan), where=count > 0)
     low, high = wilson(right, np.where(count > 0, count, np.nan))
     edges = np.linspace(0, 1, bins + 1)
@@ -194,7 +194,7 @@ def auroc_of(confidence: Array, correct: Array) -> Statistic | None:
     if correct.min() == correct.max():
         return None
     levels, level = np.unique(confidence, return_inverse=True)
-    by_level = [sums_by(level, each, len(levels)) for each in (correct, 1 - correct)]
+    by_level = [sums_by(level, outcome, len(levels)) for outcome in (correct, 1 - correct)]
 
     def auroc(weight: Array) -> Array:
         right, wrong = (sums @ weight for sums in by_level)

@@ -13,7 +13,7 @@ from ragsweep.core.terminal import counted
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import COVERAGE, Array, resample_weights
 from ragsweep.tasks.metric import Metric, Unread
-from ragsweep.tasks.task import Measure, Score, mean_scores
+from ragsweep.tasks.scores import Measure, Score, mean_scores
 from ragsweep_answers.measuring.measures import calibration
 from ragsweep_answers.measuring.measures.calibration import BrierParts, ReliabilityCurve, gaps_by_bin
 
@@ -99,11 +99,13 @@ class ConfidenceSummary:
     def facts(self) -> dict[str, Any]:
         """What `measures` leaves out, as a JSON-compatible value."""
         filled = self.curve.count > 0
-        bounds = {metric.name.partition("/")[2]: found for metric, found in self.estimates.items() if metric is not MCE}
+        estimates = {
+            metric.name.partition("/")[2]: value for metric, value in self.estimates.items() if metric is not MCE
+        }
         return {
             "answers_with_confidence": self.answers,
-            **{f"{name}_low": found.low for name, found in bounds.items()},
-            **{f"{name}_high": found.high for name, found in bounds.items()},
+            **{f"{name}_low": estimate.low for name, estimate in estimates.items()},
+            **{f"{name}_high": estimate.high for name, estimate in estimates.items()},
             "brier_parts": self.parts._asdict(),
             "aurc": self.aurc,
             "confidence_by_correctness": {"correct": self.of_correct, "incorrect": self.of_wrong},
@@ -129,10 +131,10 @@ def confidence_summary(
     stated = ~np.isnan(confidence)
     if not stated.any():
         return None
-    known = confidence[stated], correct[stated]
-    answers, equal = len(known[0]), np.full(stated.sum(), 1 / stated.sum())
-    squared, gaps = calibration.brier(*known), gaps_by_bin(*known, bins=bins)
-    statistics = {SKILL: calibration.brier_skill_of(*known), AUROC: calibration.auroc_of(*known)}
+    answered = confidence[stated], correct[stated]
+    answers, equal = len(answered[0]), np.full(stated.sum(), 1 / stated.sum())
+    squared, gaps = calibration.brier(*answered), gaps_by_bin(*answered, bins=bins)
+    statistics = {SKILL: calibration.brier_skill_of(*answered), AUROC: calibration.auroc_of(*answered)}
     defined = {metric: statistic for metric, statistic in statistics.items() if statistic}
     weights = _weights(stated, resample_weights(len(correct), resamples, seed, groups))
     with threadpool_limits(1, user_api="blas"):  # threads that wait for each other take longer, if others work, too
@@ -144,21 +146,21 @@ def confidence_summary(
     estimates = {
         KNOWN_BRIER: _estimate(squared.mean(), briers),
         KNOWN_ECE: _ece(gaps @ equal, resampled_gaps),
-        MCE: Estimate(calibration.mce(*known, bins=bins), np.nan, np.nan),
+        MCE: Estimate(calibration.mce(*answered, bins=bins), np.nan, np.nan),
     }
     for (metric, statistic), values in zip(defined.items(), drawn, strict=True):
         estimates[metric] = _estimate(statistic(equal), values)
-    right, wrong = (known[0][known[1] == value] for value in (1, 0))
+    right, wrong = (answered[0][answered[1] == value] for value in (1, 0))
     return ConfidenceSummary(
         answers=answers,
-        confidence=float(known[0].mean()),
-        accuracy=float(known[1].mean()),
+        confidence=float(answered[0].mean()),
+        accuracy=float(answered[1].mean()),
         estimates=estimates,
-        parts=calibration.brier_parts(*known, bins=bins),
-        aurc=calibration.accuracy_over_coverage(*known, np.ones(answers, bool)).aurc,
+        parts=calibration.brier_parts(*answered, bins=bins),
+        aurc=calibration.accuracy_over_coverage(*answered, np.ones(answers, bool)).aurc,
         of_correct=float(right.mean()) if len(right) else None,
         of_wrong=float(wrong.mean()) if len(wrong) else None,
-        curve=calibration.reliability_curve(*known, bins=bins),
+        curve=calibration.reliability_curve(*answered, bins=bins),
     )
 
 

@@ -13,7 +13,7 @@ from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.ranking.judging import Collapse, Judged, judge
 from ragsweep.tasks.ranking.metrics import average_precision, hit_rate, mrr, precision, recall
-from ragsweep.tasks.task import Curve, Measure
+from ragsweep.tasks.scores import Curve, Measure
 
 CUTOFFS = (1, 3, 5, 10)
 CURVE = 20  # the curves go to this cutoff, or to k if k is larger
@@ -31,15 +31,15 @@ class EvidenceQuality:
     Attributes:
         judged: The judged rankings.
         k: Cutoff of the metrics: how many passages the retriever gives to the answerer.
-        found: Whether a relevant unit was in the evidence that each judged answer was given from, 0 or 1, shape [judged
-            cases]. It is another ranking than `judged` if a system retrieved another number of passages, or if only
-            distinct units count towards the cutoff.
+        with_relevant: Whether a relevant unit was in the evidence that each judged answer was given from, 0 or 1, shape
+            [judged cases]. It is another ranking than `judged` if a system retrieved another number of passages, or if
+            only distinct units count towards the cutoff.
         retrieved: How many passages each case got, shape [cases].
     """
 
     judged: Judged
     k: int
-    found: Array
+    with_relevant: Array
     retrieved: Indices
 
     def at(self, metric: Metric, k: int) -> float:
@@ -55,7 +55,7 @@ class EvidenceQuality:
     def curves(self) -> dict[str, Curve]:
         """Precision and recall at each cutoff."""
         cutoffs = range(1, max(CURVE, self.k) + 1)
-        return {each.name: Curve(np.array([self.at(each, k) for k in cutoffs])) for each in (PRECISION, RECALL)}
+        return {metric.name: Curve(np.array([self.at(metric, k) for k in cutoffs])) for metric in (PRECISION, RECALL)}
 
 
 def evidence_quality(
@@ -81,8 +81,9 @@ def evidence_quality(
         return None
     grades = (qrels.query, qrels.unit, qrels.grade)
     judged = judge(ranked, *grades, collapse=collapse, relevance_level=relevance_level)
-    got = judge(given, *grades, relevance_level=relevance_level)
-    return EvidenceQuality(judged, k, hit_rate(got, got.hits.shape[1]), (given != NOTHING).sum(axis=1))
+    of_answer = judge(given, *grades, relevance_level=relevance_level)
+    with_relevant = hit_rate(of_answer, of_answer.hits.shape[1])
+    return EvidenceQuality(judged, k, with_relevant, (given != NOTHING).sum(axis=1))
 
 
 def as_units(names: Sequence[Sequence[str]], dataset: Dataset) -> Indices:
@@ -95,6 +96,6 @@ def as_units(names: Sequence[Sequence[str]], dataset: Dataset) -> Indices:
     position = {unit: row for row, unit in enumerate(dataset.units)}
     depth = max(map(len, names), default=0)
     units = np.full((len(names), max(depth, 1)), NOTHING, dtype=np.int64)
-    for row, some in enumerate(names):
-        units[row, : len(some)] = [position.setdefault(name, len(position)) for name in some]
+    for row, of_case in enumerate(names):
+        units[row, : len(of_case)] = [position.setdefault(name, len(position)) for name in of_case]
     return units

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets.model.cases import Case
 from ragsweep.text.content_words import Phrases, contains, stems
-from ragsweep_answers.measuring.proxies.phrase_tables import as_found, phrases_of, read_table
+from ragsweep_answers.measuring.proxies.phrase_tables import phrases_of, read_table, shown_yaml
 
 SIMILAR_CONDITIONS = Path(__file__).with_name("similar_conditions.yaml")
 SIMILAR = "similar condition"
@@ -59,8 +59,10 @@ def read_groups(path: Path = SIMILAR_CONDITIONS) -> Groups:
     """
     table = read_table(path)
     if not isinstance(table, dict) or not table:
-        raise ConfigError(f"{path}: found {as_found(table)}, expected names of groups, each with a list of conditions")
-    return {str(name): phrases_of(conditions, f"{path}, {as_found(name)}") for name, conditions in table.items()}
+        raise ConfigError(
+            f"{path}: found {shown_yaml(table)}, expected names of groups, each with a list of conditions"
+        )
+    return {str(name): phrases_of(conditions, f"{path}, {shown_yaml(name)}") for name, conditions in table.items()}
 
 
 def confusions(cases: Iterable[Case], chosen: Iterable[int], groups: Groups) -> Confusions:
@@ -96,16 +98,18 @@ def confusions(cases: Iterable[Case], chosen: Iterable[int], groups: Groups) -> 
 def _conditions(case: Case, option: int) -> list[str]:
     """The conditions of the correct option and of the chosen one; empty if one of them is not known."""
     of_options = case.conditions or (None,) * len(case.options)
-    both = [of_options[case.position] or case.condition, of_options[option]]
-    known = [condition for condition in both if condition and stems(condition).strip()]
-    return known if len(known) == 2 else []
+    pair = [of_options[case.position] or case.condition, of_options[option]]
+    conditions = [condition for condition in pair if condition and stems(condition).strip()]
+    return conditions if len(conditions) == 2 else []
 
 
 def _kind(conditions: Sequence[str], groups: Groups) -> str:
     """What two conditions are to each other, by their stems: none if they are not known, one if they are the same."""
     if len(conditions) < 2:
         return SAME if conditions else UNKNOWN
-    first, second = ({name for name, some in groups.items() if contains(each, some)} for each in conditions)
+    first, second = (
+        {name for name, members in groups.items() if contains(condition, members)} for condition in conditions
+    )
     if first & second:
         return SIMILAR
     return UNRELATED if first and second else NOT_GROUPED

@@ -72,7 +72,9 @@ def _ground(case: Case, answer: Answer, evidence: Sequence[Evidence] | None) -> 
         return np.nan, np.nan, np.nan, relevance
     supports = [[_supports(passage, claim) for passage in passages] for claim in claims]
     supported, used = [*map(any, supports)], [*map(any, zip(*supports, strict=True))]
-    unsupported = [not found and not _supports(asked, claim) for claim, found in zip(claims, supported, strict=True)]
+    unsupported = [
+        not by_passage and not _supports(asked, claim) for claim, by_passage in zip(claims, supported, strict=True)
+    ]
     return fmean(supported), fmean(used), fmean(unsupported) > 0.5, relevance
 
 

@@ -34,14 +34,14 @@ def phrases_of(value: object, where: str) -> Phrases:
         ConfigError: The value is not a list of texts that contain a word; `where` names its place.
     """
     if not isinstance(value, list) or not value:
-        raise ConfigError(f"{where}: found {as_found(value)}, expected a list of phrases")
+        raise ConfigError(f"{where}: found {shown_yaml(value)}, expected a list of phrases")
     for phrase in value:
         if not isinstance(phrase, str) or not stems(phrase).strip():
-            raise ConfigError(f"{where}: found {as_found(phrase)}, expected a phrase of one word or more")
+            raise ConfigError(f"{where}: found {shown_yaml(phrase)}, expected a phrase of one word or more")
     return phrases(value)
 
 
-def as_found(value: object) -> str:
+def shown_yaml(value: object) -> str:
     """A value of a YAML file as shown in an error message."""
     if isinstance(value, str | int | float | list | dict | None):
         return "a list" if isinstance(value, list) and value else shown_value(value)

@@ -12,7 +12,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.datasets.model.cases import Case
 from ragsweep.statistics.intervals import Array
 from ragsweep.text.content_words import Phrases, contains, letters_and_numbers, stems
-from ragsweep_answers.measuring.proxies.phrase_tables import as_found, phrases_of, read_table
+from ragsweep_answers.measuring.proxies.phrase_tables import phrases_of, read_table, shown_yaml
 
 DANGEROUS_ERRORS = Path(__file__).with_name("dangerous_errors.yaml")
 DANGER_KINDS = (
@@ -116,7 +116,7 @@ def read_rules(path: Path = DANGEROUS_ERRORS) -> tuple[Rule, ...]:
     """
     table = read_table(path)
     if not isinstance(table, list) or not table:
-        raise ConfigError(f"{path}: found {as_found(table)}, expected a list of rules")
+        raise ConfigError(f"{path}: found {shown_yaml(table)}, expected a list of rules")
     return tuple(_rule(entry, f"{path}, rule {number}") for number, entry in enumerate(table, start=1))
 
 
@@ -130,14 +130,14 @@ def _amounts(option: str) -> frozenset[str]:
 def _rule(entry: object, where: str) -> Rule:
     expected = f"expected the fields kind, reason and {', '.join(LISTS)}"
     if not isinstance(entry, dict):
-        raise ConfigError(f"{where}: found {as_found(entry)}, {expected}")
+        raise ConfigError(f"{where}: found {shown_yaml(entry)}, {expected}")
     if unknown := [name for name in entry if name not in ("kind", "reason", *LISTS)]:
-        raise ConfigError(f"{where}: found the field {as_found(unknown[0])}, {expected}")
+        raise ConfigError(f"{where}: found the field {shown_yaml(unknown[0])}, {expected}")
     kind, reason = entry.get("kind"), entry.get("reason")
     if kind not in DANGER_KINDS:
-        raise ConfigError(f"{where}, kind: found {as_found(kind)}, expected one of {', '.join(DANGER_KINDS)}")
+        raise ConfigError(f"{where}, kind: found {shown_yaml(kind)}, expected one of {', '.join(DANGER_KINDS)}")
     if not isinstance(reason, str) or not reason.strip():
-        raise ConfigError(f"{where}, reason: found {as_found(reason)}, expected a sentence")
+        raise ConfigError(f"{where}, reason: found {shown_yaml(reason)}, expected a sentence")
     lists = {name: phrases_of(entry[name], f"{where}, {name}") for name in LISTS if name in entry}
     if not lists.keys() & {"chosen", "unless", "other_amount_of"}:
         raise ConfigError(f"{where}: expected a list chosen, unless or other_amount_of, which say what is dangerous")

@@ -52,9 +52,9 @@ def quiz_shuffled_prompt():
 
 
 if __name__ == "__main__":
-    for each in (quiz, quiz_shuffled_dataset, quiz_shuffled_prompt):
+    for quiz_task in (quiz, quiz_shuffled_dataset, quiz_shuffled_prompt):
         eval(
-            each(),
+            quiz_task(),
             model="hf/SmolLM2-135M-Instruct",
             model_args={
                 "model_path": "SmolLM2-135M-Instruct",

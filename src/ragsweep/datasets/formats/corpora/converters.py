@@ -70,7 +70,7 @@ def word_as_markdown(document: bytes) -> tuple[str, Counter[str]]:
 
     converted = mammoth.convert_to_html(BytesIO(_readable(document)), convert_image=lambda _: [])
     ignored = (IGNORED.match(message.message) for message in converted.messages)
-    return page_as_markdown(converted.value), Counter(f"element {found[1]}" for found in ignored if found)
+    return page_as_markdown(converted.value), Counter(f"element {element[1]}" for element in ignored if element)
 
 
 def _readable(document: bytes) -> bytes:

@@ -40,7 +40,7 @@ class TableCorpus(Corpus):
         """Read the documents, in the order of the file. Pages of a document are in the order of their rows."""
         pages: dict[str, dict[str, str]] = {}
         path = Path(self.path)
-        columns = {what: getattr(self, what) for what in ("id", "text", "title", "page")}
+        columns = {setting: getattr(self, setting) for setting in ("id", "text", "title", "page")}
         rows = read_entries(path, "documents", setting="corpus.path", allow_nan=True, in_all_mb=LARGEST_CORPUS_MB)
         for where, row in with_nested(rows, filter(None, columns.values())):
             expect_columns({TITLE: "", **row} if self.title == TITLE else row, columns, where, "corpus")

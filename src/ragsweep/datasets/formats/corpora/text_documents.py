@@ -21,7 +21,7 @@ from ragsweep.datasets.formats.corpora.converters import page_as_markdown, word_
 from ragsweep.datasets.model.collection import PAGE_BREAK, Document
 from ragsweep.datasets.model.dataset_format import Corpus
 from ragsweep.datasets.readers.fields import flaw_of_name
-from ragsweep.datasets.readers.files import files_at, what_is
+from ragsweep.datasets.readers.files import files_at, kind_at
 from ragsweep.datasets.readers.tables import ending_of
 
 LARGEST_DOCUMENT_MB = 100  # of a file, unzipped
@@ -46,14 +46,11 @@ class TextCorpus(Corpus):
     plain: Sequence[Text] = ()
 
     def __post_init__(self) -> None:
-        endings = self.plain
-        if isinstance(endings, str) or not all(
-            isinstance(ending, str) and ending.startswith(".") for ending in endings
-        ):
-            raise ConfigError(
-                f"corpus.plain: found {as_configured(endings)}, expected a list of endings, like [.py,.java]"
-            )
-        object.__setattr__(self, "plain", tuple(ending.lower() for ending in endings))
+        is_ending = (isinstance(ending, str) and ending.startswith(".") for ending in self.plain)
+        if isinstance(self.plain, str) or not all(is_ending):
+            shown = as_configured(self.plain)
+            raise ConfigError(f"corpus.plain: found {shown}, expected a list of endings, like [.py,.java]")
+        object.__setattr__(self, "plain", tuple(ending.lower() for ending in self.plain))
 
     @property
     def without_effect(self) -> Sequence[str]:
@@ -64,13 +61,13 @@ class TextCorpus(Corpus):
         """Read the documents, in the order of their names. Files of other kinds are counted and left out."""
         files = files_at(Path(self.path), "corpus.path", f"a folder, or a file of {KINDS}")
         kinds = (*PLAIN, *PAGES, WORD, *self.plain)
-        others = [name for name, path in files.items() if ending_of(path) not in kinds]
-        if len(others) == len(files):
+        left_out = [name for name, path in files.items() if ending_of(path) not in kinds]
+        if len(left_out) == len(files):
             raise DatasetError(f"corpus.path: {self.path} has no file of {KINDS}")
-        if others:
-            found = f"{len(others)} ({one_line(', '.join(others[:3]))}, ...)"
-            say_once(f"files of other kinds, left out: {found}; corpus.plain=[ENDING] reads them as text")
-        return tuple(self._document(name, path) for name, path in files.items() if name not in others)
+        if left_out:
+            shown = f"{len(left_out)} ({one_line(', '.join(left_out[:3]))}, ...)"
+            say_once(f"files of other kinds, left out: {shown}; corpus.plain=[ENDING] reads them as text")
+        return tuple(self._document(name, path) for name, path in files.items() if name not in left_out)
 
     def _document(self, name: str, path: Path) -> Document:
         if flaw := flaw_of_name(name):
@@ -94,7 +91,7 @@ class TextCorpus(Corpus):
 
 def _content(path: Path) -> bytes:
     """The content of a file, unzipped if its name ends in `.gz`."""
-    if what_is(path) != "a file":
+    if kind_at(path) != "a file":
         raise DatasetError(f"{path}: is not a file; expected a file of {KINDS}")
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
@@ -132,7 +129,7 @@ def _of_word(content: bytes, path: Path) -> str:
         _check_xml(archive, path)
     text, dropped = word_as_markdown(content)
     if dropped:
-        say_once(f"{path}: left out: {', '.join(counted(number, what) for what, number in dropped.items())}")
+        say_once(f"{path}: left out: {', '.join(counted(number, noun) for noun, number in dropped.items())}")
     return text
 
 
@@ -144,11 +141,11 @@ def _check_xml(archive: zipfile.ZipFile, path: Path) -> None:
         if not content.lstrip(b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n").startswith(b"<"):  # XML, whatever its name is
             continue
         if b"<!DOCTYPE" in content.replace(b"\x00", b""):  # also in UTF-16
-            found = f"{one_line(part.filename)[:80]} has a DOCTYPE; expected none"
-            raise DatasetError(f"{path}: cannot be read as a Word document ({found})")
+            problem = f"{one_line(part.filename)[:80]} has a DOCTYPE; expected none"
+            raise DatasetError(f"{path}: cannot be read as a Word document ({problem})")
         size += len(content)
         elements += content.count(b"<") - content.count(b"</")
     if size > LARGEST_XML_MB * MB or elements > MOST_ELEMENTS:
-        found = f"{size / MB:.0f} MB of XML with {elements:,} elements"
+        xml = f"{size / MB:.0f} MB of XML with {elements:,} elements"
         most = f"at most {LARGEST_XML_MB} MB and {MOST_ELEMENTS:,}"
-        raise DatasetError(f"{path}: contains {found}, expected {most}; split the document")
+        raise DatasetError(f"{path}: contains {xml}, expected {most}; split the document")

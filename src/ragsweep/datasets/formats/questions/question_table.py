@@ -104,7 +104,7 @@ class TableQuestions(QuestionColumns, Questions):
                 references += of_query
             except DatasetError as error:
                 faults.add(error, query.query_id)
-        if not references and not faults.found:
+        if not references and not faults.faults:
             raise DatasetError(f"{self.path}: contains no references; expected at least one question with one")
         return Collection("", "passage", documents, tuple(queries), (), references=tuple(references))
 
@@ -134,8 +134,8 @@ class TableQuestions(QuestionColumns, Questions):
             try:
                 query = self._query(name, *places[0], columns)
                 if len(places) > 1 and not is_merged:
-                    raise DatasetError(self._twice(query, *places[:2], has_id=has_id, has_spans=has_spans))
-                yield self._of_all(query, places[1:], places[0][0], columns), places
+                    raise DatasetError(self._repeated(query, *places[:2], has_id=has_id, has_spans=has_spans))
+                yield self._merged(query, places[1:], places[0][0], columns), places
             except DatasetError as error:
                 faults.add(error, name)
 
@@ -143,19 +143,19 @@ class TableQuestions(QuestionColumns, Questions):
         """The question of a row; `name` is its id."""
         if not (text := text_of(row, self.query, where)):
             raise DatasetError(f"{where}: the field {self.query!r} is empty; expected the text of the query")
-        used = {name for what, name in self.named.items() if name in columns and what != "answerable"}
+        used = {name for setting, name in self.named.items() if name in columns and setting != "answerable"}
         query_type, group = type_in(row, self.type, where), type_in(row, self.group, where)
         further = further_fields(row, {*used, *(name.partition(".")[0] for name in used if "." in name)}, where)
         return Query(name, text, query_type, further, group, answerable_in(row, self.answerable, where))
 
-    def _of_all(self, query: Query, rows: Rows, first: str, columns: Iterable[str]) -> Query:
+    def _merged(self, query: Query, rows: Rows, first: str, columns: Iterable[str]) -> Query:
         """The question with the fields that its further rows share; `first` is the place of its first row."""
         for where, row in rows:
             other = self._query(query.query_id, where, row, columns)
-            for what in ("text", "query_type", "group", "answerable"):
-                value, expected = getattr(other, what), getattr(query, what)
+            for field in ("text", "query_type", "group", "answerable"):
+                value, expected = getattr(other, field), getattr(query, field)
                 if value != expected:
-                    raise DatasetError(f"{where}: the {what} is {value!r}, but {expected!r} in {first}; expected one")
+                    raise DatasetError(f"{where}: the {field} is {value!r}, but {expected!r} in {first}; expected one")
             query = replace(query, fields=tuple(field for field in query.fields if field in other.fields))
         return query
 
@@ -176,22 +176,22 @@ class TableQuestions(QuestionColumns, Questions):
             for written, grade in of_row.items():
                 key = written if is_known else written.removesuffix("#")
                 if grades.setdefault(key, grade) != grade:
-                    found = f"{key[:80]!r} has the grades {grades[key]} and {grade} for the same question"
-                    raise DatasetError(f"{where}: {found}; expected one")
+                    problem = f"{key[:80]!r} has the grades {grades[key]} and {grade} for the same question"
+                    raise DatasetError(f"{where}: {problem}; expected one")
         return grades
 
-    def _twice(
+    def _repeated(
         self, query: Query, first: tuple[str, Entry], second: tuple[str, Entry], *, has_id: bool, has_spans: bool
     ) -> str:
         """Says that two rows have one id, or one text, and what to do in either case that this can be."""
         is_id = has_id and id_of(second[1], str(self.id), second[0]) == query.query_id
-        found = f"{second[0]}: {f'the id {query.query_id!r}' if is_id else 'the question'} is that of {first[0]}"
+        problem = f"{second[0]}: {f'the id {query.query_id!r}' if is_id else 'the question'} is that of {first[0]}"
         if has_spans:
-            return f"{found}; put all references into one list"
+            return f"{problem}; put all references into one list"
         merged = pasted({"grade": ALL_RELEVANT})
         if has_id and not is_id:
             merged = f"{pasted({'id': None, 'grade': ALL_RELEVANT})}, or {merged} if ids tell questions apart,"
-        return f"{found}; put all of its judgments into one list, or set {merged} if each row is one of them"
+        return f"{problem}; put all of its judgments into one list, or set {merged} if each row is one of them"
 
     def _judgments(
         self, query: Query, grades: Mapping[str, int], where: str, pages: Pages, endings: Mapping[str, str]

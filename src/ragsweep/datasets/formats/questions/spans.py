@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ragsweep.core.errors import DatasetError
 from ragsweep.core.terminal import some_of
 from ragsweep.datasets.model.collection import Document, Query, Reference
-from ragsweep.datasets.readers.fields import Entry, key_in, listed, shown_value, structured, value_of, whole
+from ragsweep.datasets.readers.fields import Entry, key_in, listed, shown_value, structured, value_of, whole_number
 from ragsweep.text.normalisation import composed
 from ragsweep.text.quotes import places_of, span_of
 from ragsweep.text.tokens import plain_words
@@ -97,8 +97,8 @@ class SpanReader:
                 if source.removesuffix(PurePosixPath(source).suffix) == name
             ]  # fmt: skip
             if len(named) != 1:
-                known = f"{len(named)} documents have this name" if named else f"the corpus has {listed(self._by_name)}"
-                raise DatasetError(f"{where}: the document {name!r} is not known ({known})")
+                has = f"{len(named)} documents have this name" if named else f"the corpus has {listed(self._by_name)}"
+                raise DatasetError(f"{where}: the document {name!r} is not known ({has})")
             return named[0]
         shown = f"{where}: the reference {reference.text[:LONGEST_TEXT_SHOWN]!r}"
         if reference.start is not None:
@@ -108,8 +108,8 @@ class SpanReader:
         having = having or [document for document in self.documents if places_of(reference.text, document.text, 1)]
         if len(having) != 1:
             names = f"{len(having)} documents ({some_of([document.source for document in having])})"
-            found = f"is in {names}" if having else "is in no document as it is written"
-            raise DatasetError(f"{shown} {found}; questions.document=COLUMN names its own")
+            problem = f"is in {names}" if having else "is in no document as it is written"
+            raise DatasetError(f"{shown} {problem}; questions.document=COLUMN names its own")
         return having[0]
 
 
@@ -117,19 +117,19 @@ def _read(reference: object, of_row: str, where: str) -> _Written:
     """A reference as it is written."""
     if isinstance(reference, str):
         reference = {"text": reference}
-    text = _only(reference, TEXT, where) if isinstance(reference, dict) else None
+    text = _one_of(reference, TEXT, where) if isinstance(reference, dict) else None
     if not isinstance(reference, dict) or not isinstance(text, str) or not text.strip():
         raise DatasetError(f"{where}: found the reference {shown_value(reference)}; {EXPECTED}")
-    given = _only(reference, START, where), _only(reference, END, where)
-    start, end = map(whole, given)
+    given = _one_of(reference, START, where), _one_of(reference, END, where)
+    start, end = map(whole_number, given)
     if given != (None, None) and (start is None or end is None):
-        found = f"a reference starts at {shown_value(given[0])} and ends at {shown_value(given[1])}"
-        raise DatasetError(f"{where}: {found}; expected whole numbers")
+        problem = f"a reference starts at {shown_value(given[0])} and ends at {shown_value(given[1])}"
+        raise DatasetError(f"{where}: {problem}; expected whole numbers")
     source = key_in(reference.get("document"), f"{where}: the document of a reference") or of_row
     return _Written(source, text, start, end)
 
 
-def _only(reference: Mapping[str, Any], names: tuple[str, str], where: str) -> Any:
+def _one_of(reference: Mapping[str, Any], names: tuple[str, str], where: str) -> Any:
     """The value of the one of two fields that is there."""
     given = [name for name in names if reference.get(name) is not None]
     if len(given) > 1:
@@ -150,8 +150,8 @@ def _span(reference: _Written, document: Document, where: str) -> tuple[int, int
     if 0 <= start < end and (span := span_of(text, document.text, start, end)):
         return *span, ""
     if not 0 <= start < end <= len(document.text):
-        found = f"found characters {start} to {end} of {document.source}"
-        raise DatasetError(f"{where}: {found}, expected them within 0 to {len(document.text)}")
-    found = f"characters {start} to {end} of {document.source} are {document.text[start:end][:LONGEST_TEXT_SHOWN]!r}"
+        problem = f"found characters {start} to {end} of {document.source}"
+        raise DatasetError(f"{where}: {problem}, expected them within 0 to {len(document.text)}")
+    problem = f"characters {start} to {end} of {document.source} are {document.text[start:end][:LONGEST_TEXT_SHOWN]!r}"
     advice = "; without offsets, references are compared by their words"
-    raise DatasetError(f"{where}: {found}, expected {text[:LONGEST_TEXT_SHOWN]!r}{advice}")
+    raise DatasetError(f"{where}: {problem}, expected {text[:LONGEST_TEXT_SHOWN]!r}{advice}")

@@ -80,16 +80,16 @@ def count_characters(placed: Placed, spans: Indices, rows: Indices, references: 
     retrieved, wanted = spans[placed.passage] + placed.row[:, None] * length, references + rows[:, None] * length
     edges = np.unique(np.concatenate([retrieved.ravel(), wanted.ravel()]))
     row, sizes = edges // length, np.diff(edges, append=edges[-1:])
-    which, piece = ranges(*np.searchsorted(edges, retrieved).T)
+    placement, piece = ranges(*np.searchsorted(edges, retrieved).T)
     first = np.full(len(edges), placed.depth)
-    np.minimum.at(first, piece, placed.rank[which])
+    np.minimum.at(first, piece, placed.rank[placement])
     times = np.bincount(ranges(*np.searchsorted(edges, wanted).T)[1], minlength=len(edges))
-    found = first < placed.depth
-    at = row[found], first[found]
+    is_retrieved = first < placed.depth
+    at = row[is_retrieved], first[is_retrieved]
     return Counts(
-        shared=placed.add_up(*at, (sizes * (times > 0))[found]),
-        shared_repeated=placed.add_up(*at, (sizes * times)[found]),
-        retrieved=placed.add_up(*at, sizes[found]),
+        shared=placed.add_up(*at, (sizes * (times > 0))[is_retrieved]),
+        shared_repeated=placed.add_up(*at, (sizes * times)[is_retrieved]),
+        retrieved=placed.add_up(*at, sizes[is_retrieved]),
         retrieved_repeated=placed.add_up(placed.row, placed.rank, np.diff(retrieved)[:, 0]),
         referenced=placed.add_up_all(row, sizes * (times > 0)),
         referenced_repeated=placed.add_up_all(row, sizes * times),
@@ -110,15 +110,15 @@ def count_words(placed: Placed, passages: Words, rows: Indices, references: Word
     """
     width = max(passages.words.max(initial=0), references.words.max(initial=0)) + 1
     of_reference, wanted = references.of(np.arange(len(rows)))
-    known, occurrences = np.unique(rows[of_reference] * width + wanted, return_counts=True)
-    which, word = passages.of(placed.passage)
-    keys = placed.row[which] * width + word
-    place = np.searchsorted(known, keys).clip(max=max(0, len(known) - 1))
-    found = np.flatnonzero(known[place] == keys) if len(known) else np.zeros(0, dtype=np.int64)
-    order = found[np.argsort(keys[found], kind="stable")]  # equal words of a query by their ranks
+    referenced_keys, occurrences = np.unique(rows[of_reference] * width + wanted, return_counts=True)
+    placement, word = passages.of(placed.passage)
+    keys = placed.row[placement] * width + word
+    place = np.searchsorted(referenced_keys, keys).clip(max=max(0, len(referenced_keys) - 1))
+    matching = np.flatnonzero(referenced_keys[place] == keys) if len(referenced_keys) else np.zeros(0, dtype=np.int64)
+    order = matching[np.argsort(keys[matching], kind="stable")]  # equal words of a query by their ranks
     begins = np.flatnonzero(np.diff(keys[order], prepend=-1))
     number = np.arange(len(order)) - np.repeat(begins, np.diff(begins, append=len(order)))
-    matched = which[order[number < occurrences[place[order]]]]
+    matched = placement[order[number < occurrences[place[order]]]]
     shared = placed.add_up(placed.row[matched], placed.rank[matched], np.ones(len(matched)))
     retrieved = placed.add_up(placed.row, placed.rank, passages.counts[placed.passage])
     referenced = placed.add_up_all(rows, references.counts)

@@ -15,13 +15,12 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import counted
 from ragsweep.datasets import Dataset
 from ragsweep.retrieval import NOTHING, Ranking
+from ragsweep.tasks.ranking.coverage import LONGEST_REFERENCE
 from ragsweep.tasks.ranking.judging import Judged
 from ragsweep.tasks.ranking.metrics import PerQuery
 from ragsweep.tasks.ranking.spans.spans import Spans, retrieved_spans
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-LONGEST_REFERENCE_SHOWN = 60  # characters of a reference in a message
 
 
 def of_spans(function: Function) -> Function:
@@ -51,8 +50,7 @@ def check_spans(dataset: Dataset, metrics: Mapping[str, Callable[..., Any]]) -> 
             raise ConfigError(
                 f"evaluation.metrics.{name}: compares characters, and offsets of {counted(len(unplaced), 'reference')} "
                 f"are not known (the first: query {unplaced[0].query_id}, "
-                f"{unplaced[0].text[:LONGEST_REFERENCE_SHOWN]!r}); "
-                "expected evaluation.token=word"
+                f"{unplaced[0].text[:LONGEST_REFERENCE]!r}); expected evaluation.token=word"
             )
 
 
@@ -65,10 +63,10 @@ def with_spans(judged: Judged, dataset: Dataset, ranking: Ranking, cutoffs: int)
         ranking: The ranking of all queries that was judged.
         cutoffs: The largest cutoff that is measured.
     """
-    units, ranks = (each[:, :cutoffs] for each in np.broadcast_arrays(judged.units, judged.ranks))
+    units, ranks = (columns[:, :cutoffs] for columns in np.broadcast_arrays(judged.units, judged.ranks))
     passages = np.take_along_axis(ranking.passages[judged.queries], ranks, axis=1)
-    found = np.where(units == NOTHING, NOTHING, passages)
-    return replace(judged, spans=retrieved_spans(dataset, judged.queries, found))
+    retrieved = np.where(units == NOTHING, NOTHING, passages)
+    return replace(judged, spans=retrieved_spans(dataset, judged.queries, retrieved))
 
 
 def spans_in(judged: Judged) -> Spans:
@@ -80,7 +78,7 @@ def spans_in(judged: Judged) -> Spans:
     return judged.spans
 
 
-def ratio(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> PerQuery:
+def ratio(part: npt.NDArray[Any], total: npt.NDArray[Any]) -> PerQuery:
     """Each part as a share of the whole; 0 of nothing."""
-    shares: PerQuery = np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+    shares: PerQuery = np.divide(part, total, out=np.zeros(len(part)), where=total > 0)
     return shares

@@ -190,8 +190,8 @@ def _iou(counts: Counts, k: int) -> PerQuery:
 
 
 def _whether_all(shares: PerQuery) -> PerQuery:
-    whole: PerQuery = (shares == 1).astype(np.float64)
-    return whole
+    all_found: PerQuery = (shares == 1).astype(np.float64)
+    return all_found
 
 
 def _passages_within(spans: Spans, k: int) -> PerQuery:
@@ -202,8 +202,8 @@ def _passages_within(spans: Spans, k: int) -> PerQuery:
 def _same_document(spans: Spans, k: int) -> Hits:
     """Whether the passage at each of the first k ranks is of the document of a reference, shape [references, k]."""
     passages = spans.passages[spans.rows, :k]
-    same: Hits = (spans.documents[passages] == spans.reference_documents[:, None]) & (passages != NOTHING)
-    return same
+    same_document: Hits = (spans.documents[passages] == spans.reference_documents[:, None]) & (passages != NOTHING)
+    return same_document
 
 
 def _ranks_with_any(hits: Hits, spans: Spans) -> PerQuery:

@@ -99,10 +99,10 @@ class Spans:
         return count_words(placed, passages, self.rows, references)
 
     def _held(self, token: Token) -> Array:
-        found = self.passages[self.rows]
-        reference, rank = np.nonzero(found != NOTHING)
-        passage = found[reference, rank]
-        held = np.zeros(found.shape)
+        of_references = self.passages[self.rows]
+        reference, rank = np.nonzero(of_references != NOTHING)
+        passage = of_references[reference, rank]
+        held = np.zeros(of_references.shape)
         if token == "character":
             (start, end), (first, last) = self.reference_spans[reference].T, self.spans[passage].T
             held[reference, rank] = (np.minimum(end, last) - np.maximum(start, first)).clip(min=0) / (end - start)
@@ -120,8 +120,8 @@ class Spans:
     def _once(self, name: Hashable, compute: Callable[[], Computed]) -> Computed:
         if name not in self.kept:
             self.kept[name] = compute()
-        found: Computed = self.kept[name]
-        return found
+        computed: Computed = self.kept[name]
+        return computed
 
 
 def retrieved_spans(dataset: Dataset, queries: Indices, passages: Indices) -> Spans:
@@ -136,7 +136,7 @@ def retrieved_spans(dataset: Dataset, queries: Indices, passages: Indices) -> Sp
     references = [reference for reference in dataset.references if reference.query_id in row_of]
     references.sort(key=lambda reference: row_of[reference.query_id])
     spans, reference_spans = on_one_line(dataset.passages, references)
-    sources = [each.source for each in dataset.passages] + [each.source for each in references]
+    sources = [*(passage.source for passage in dataset.passages), *(reference.source for reference in references)]
     names = {source: place for place, source in enumerate(dict.fromkeys(sources))}
     of_unit = np.full(len(dataset.units), NOTHING)
     of_unit[dataset.passage_units] = np.arange(len(dataset.passages))
