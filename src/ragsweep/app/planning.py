@@ -49,8 +49,7 @@ class Plan(NamedTuple):
 def plan(config: DictConfig, left: Sequence[str] = ()) -> Plan:
     """List the jobs of a sweep and check them all. Raises `ConfigError` before anything is recorded.
 
-    Every configuration is measured once, and a setting applies to those that have it, as those that are `left` show,
-    which the defaults do not have.
+    Every configuration is measured once. A setting applies to those that have it; the defaults lack those `left`.
     """
     try:
         str(config.hydra.sweep.dir)
@@ -161,13 +160,10 @@ def _applicable(config: DictConfig, loader: SharingLoader, jobs: Sequence[list[s
 
 def _has(settings: Any, name: str) -> bool:
     """Whether there is a setting of this name; an item of a list need not be there yet."""
-    for part in name.split("."):
-        if isinstance(settings, list) or part.endswith("]"):
-            return True
-        if not isinstance(settings, dict) or part not in settings:
-            return False
-        settings = settings[part]
-    return True
+    first, _, rest = name.partition(".")
+    if isinstance(settings, list) or first.endswith("]"):
+        return True
+    return isinstance(settings, dict) and first in settings and (not rest or _has(settings[first], rest))
 
 
 def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[tuple[str, ...]], swept: list[str]) -> Plan:
@@ -209,12 +205,12 @@ def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[tuple[str
         planned.setdefault((job.digest, job.experiment), []).append(job)
         cutoffs.setdefault(experiment.task.cutoff, {})[cutoff] = None
     if len(cutoffs) > 1:
-        shown = " and jobs with ".join(sorted(cutoffs))
-        raise ConfigError(f"found jobs with {shown}: expected the same cutoff for all")
+        raise ConfigError(
+            f"found jobs with {' and jobs with '.join(sorted(cutoffs))}: expected the same cutoff for all"
+        )
     name_unused(set[str].intersection(*unused), swept)
-    [values_of_cutoff] = cutoffs.values()
-    if {*values_of_cutoff} != {None}:
-        check_at(decision_of(first), [*values_of_cutoff])
+    if [*cutoffs.values()] != [{None: None}]:
+        check_at(decision_of(first), [*cutoffs[experiment.task.cutoff]])
     for alike in planned.values():  # which differ only in settings without an effect
         if len(alike) > 1:
             texts = [[line for line in job.overrides if _name(*loader.parsed([line])) in swept] for job in alike]
@@ -237,5 +233,5 @@ def print_plan(plan: Plan) -> None:
     runs = [tracking.finished_with(plan.first.tracking, job.digest, job.experiment) for job in plan.jobs]
     for job, run in zip(plan.jobs, runs, strict=True):
         print(f"{job.name}: {f'finished, run {run.info.run_id}' if run else 'would run'}")
-    number = f"{runs.count(None)} of {len(runs)} would run with tracking.resume=true, all without it"
-    print(number if runs else "the sweeper chooses the jobs as it goes: none is known yet")
+    numbers = f"{runs.count(None)} of {len(runs)} would run with tracking.resume=true, all without it"
+    print(numbers if runs else "the sweeper chooses the jobs as it goes: none is known yet")
