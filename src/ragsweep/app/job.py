@@ -35,7 +35,6 @@ COMMAND = "RAGSWEEP_COMMAND"  # in the environment: the beginning of the command
 UNNAMED = ("dataset", "corpus", "questions", "tracking", "store", "hydra", "dry_run")  # do not name a run
 NOT_REPEATED = ("tracking.resume=", "dry_run=", "hydra.job.env_set")  # which may have passwords
 
-
 experiments: dict[tuple[str, ...], Any] = {}  # built before jobs begin, by sweep and overrides; each is run once
 # Here, since the workers of a launcher import this file alone.
 register_resolvers()
