@@ -37,6 +37,9 @@ CHROMIUM_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-net
 WritePdf = Callable[..., Path]
 
 os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  # Ray lowers the priority of its workers: here they starve
+if workers := os.environ.get("PYTEST_XDIST_WORKER_COUNT"):  # else threads of one worker wait for those of the others
+    threads = max(1, (os.cpu_count() or 1) // int(workers))
+    os.environ |= {f"{library}_NUM_THREADS": str(threads) for library in ("OMP", "OPENBLAS")}
 
 QUICK, SOAK = "--quick", "--soak"
 EXAMPLES = {QUICK: 10, "": 25, SOAK: 200}  # of a property

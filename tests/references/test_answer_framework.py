@@ -399,7 +399,7 @@ def drawn(systems, settings, files, tmp_path_factory):
             Figure, "savefig", lambda self, path, **more: (figures.update({path: self}), save(self, path, **more))
         )
         path = f"answerer.path={files}/hybrid.jsonl"
-        succeeded(systems.script_here("run", *settings, path, *changed, f"hydra.run.dir={out}"))
+        succeeded(systems.script_here("run", *settings, path, *changed, f"hydra.run.dir={out}", **CHARTS))
     report = json.loads((out / "results/evaluation.json").read_text())
     return {path.name: figure for path, figure in figures.items()}, report, out
 
