@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from ragsweep.datasets import Collection, Dataset, Document, Judgment, PageChunker, Query
 from ragsweep.evaluation import hit_rate, ndcg
@@ -17,10 +16,8 @@ SPARSE = SparseRetriever(NO_STORE)
 
 @pytest.fixture(autouse=True)
 def short_times(monkeypatch):
-    """Takes times once, and fits small classifiers by one thread: several would wait for each other."""
+    """Takes times once, not five times."""
     monkeypatch.setattr("ragsweep.core.timing.ROUNDS", 1)
-    with threadpool_limits(1):
-        yield
 
 
 def paged(name, *texts):

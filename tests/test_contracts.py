@@ -449,7 +449,8 @@ CAUGHT = {
 def test_a_component_that_breaks_a_rule_fails_the_test_of_that_rule(tmp_path):
     (tmp_path / "test_broken.py").write_text(BROKEN)
     path = os.pathsep.join(str(PROJECT / "tests" / folder) for folder in ("", "tasks"))
-    given = ["-q", "-p", "no:xdist", "-p", "no:cacheprovider", str(tmp_path)]
+    tests = [f"test_broken.py::{name}::{test}" for name, test in sorted(CAUGHT)]
+    given = ["-q", "-p", "no:xdist", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), *tests]
     stdout, _ = Process(PYTEST, given, tmp_path, {**os.environ, "PYTHONPATH": path}).communicate(timeout=300)
     failed = set(re.findall(r"^FAILED \S+::(\w+)::(\w+)", stdout, re.MULTILINE))
     assert failed >= CAUGHT, stdout

@@ -29,6 +29,7 @@ INDENTED = re.compile(r"^    (ragsweep .*)$", re.MULTILINE)
 OF_YAML = re.compile(r"^#   (ragsweep .*)$", re.MULTILINE)
 SLOW = "killed or computed_can_be_found_again"  # tests of the suites that start processes
 CHOOSING = ("task", "dataset", "corpus", "questions", "experiment", "strategy")  # groups that choose options of others
+MOST_WORDS, MOST_PAGES = 25_000, 16
 SETTING = re.compile(r"[+~]{0,2}[a-z][\w./]*(@[\w.]+)?=|~[a-z]")
 
 
@@ -99,6 +100,12 @@ def test_a_command_names_options_and_settings_that_there_are(arguments, loader):
         node = OmegaConf.select(config, above) if above else config
         own_names = OmegaConf.is_dict(node) and not node  # a mapping that the user fills
         assert own_names or key in node or OmegaConf.is_missing(node, key), setting
+
+
+def test_the_documents_have_at_most_16_pages_and_25_000_words():
+    pages = [*PAGES.values(), *((PROJECT / name).read_text() for name in ("README.md", "CONTRIBUTING.md"))]
+    assert sum(len(page.split()) for page in pages) <= MOST_WORDS
+    assert len(PAGES) <= MOST_PAGES
 
 
 def test_a_command_has_flags_that_there_are():

@@ -27,7 +27,7 @@ class Waiting:
     """Starts all jobs and waits for every one; the plugins' own launchers stop at the first one that was killed."""
 
     def launch(self: Any, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> list[JobReturn]:
-        """What each job returned; for one that was killed, that it failed."""
+        """The result of each job; a killed job has failed."""
         returned = []
         with ExitStack() as endings:
             jobs = self._start([*map(list, job_overrides)], initial_job_idx, endings)
@@ -80,10 +80,8 @@ with suppress(ImportError):
         def _start(self, jobs: list[list[str]], first: int, endings: ExitStack) -> list[Any]:
             import submitit
 
-            common = config.BaseQueueConf.__dataclass_fields__
-            settings = {
-                key if key in common else f"{self._EXECUTOR}_{key}": value for key, value in self.params.items()
-            }
+            base = config.BaseQueueConf.__dataclass_fields__
+            settings = {key if key in base else f"{self._EXECUTOR}_{key}": value for key, value in self.params.items()}
             initial = {key: settings.pop(key) for key in ["slurm_max_num_timeout"] if key in settings}
             executor = submitit.AutoExecutor(settings.pop("submitit_folder"), self._EXECUTOR, **initial)
             executor.update_parameters(**settings)

@@ -49,7 +49,7 @@ class CheckedSweeper(Sweeper):
         return [results]
 
     def prepare(self) -> None:
-        """What happens before the jobs run."""
+        """Prepare the sweep before its jobs run."""
 
 
 class RaceSweeper(CheckedSweeper):

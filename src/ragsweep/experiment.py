@@ -1,7 +1,7 @@
 """One run of ragsweep, top to bottom.
 
-A task loads what is asked: passages, queries and relevance judgments, for example. It measures one configuration, such
-as a retriever that ranks the passages for every query. The measurement goes to tables, charts and MLflow.
+A task loads its items, such as passages, queries and relevance judgments, and measures one configuration, for example a
+retriever that ranks the passages for every query. The result is written as tables and charts and recorded in MLflow.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Result(NamedTuple):
     Attributes:
         metrics: Its metrics.
         record: Its record; None if an earlier run had measured it.
-        sentences: What the task says first of the configuration.
+        sentences: The task's summary of the measurement.
     """
 
     metrics: Mapping[str, float]
@@ -82,23 +82,6 @@ def run(config: DictConfig, job: tracking.Job, planned: Experiment | None = None
     for notice in measurement.notices:
         say_once(notice if job.parent_run_id else _with_whole_paths(notice, job.folder, measurement.files))
     return Result(measurement.values, record, measurement.summary)
-
-
-def _with_whole_paths(sentence: str, folder: Path, names: Iterable[str]) -> str:
-    """A sentence in which the files of the results can be pasted into a command."""
-    for name in names:
-        path = shlex.quote(for_hydra(str(folder.resolve() / "results" / name)))
-        sentence = sentence.replace(f"results/{name}", path)
-    return sentence
-
-
-def _with_plain_numbers(value: Any) -> Any:
-    """A value of JSON with 1.0 as 1, since both are the same setting."""
-    if isinstance(value, dict):
-        return {key: _with_plain_numbers(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_with_plain_numbers(inner) for inner in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 @dataclass(frozen=True)
@@ -145,8 +128,7 @@ class Experiment:
             raise ConfigError("returns: this task reads the passages that are found; choose returns=passage")
         expect_kind(task, Task, "task")
         optional, measures = task.optional_metrics, task.measures
-        further = [metric.name for metric in (*optional, *measures)]
-        check_names(config, [metric.name for metric in task.metrics], further)
+        check_names(config, *([metric.name for metric in part] for part in (task.metrics, [*optional, *measures])))
         check_decision(decision, [*task.metrics, *optional], measures, task.cutoff, config.get("budget"))
         settings, parts = walk.settings, walk.parts
         check_limits(settings, parts)
@@ -158,7 +140,7 @@ class Experiment:
 
     @cached_property
     def items(self) -> Items:
-        """What the task loads, checked by it and by the plugins; most runs of a sweep share it."""
+        """The items that the task loads, checked by it and by plugins; most runs of a sweep share them."""
         items = _items(self.config, self.task)
         self.task.check(items)
         if why := self.task.lacks(items):
@@ -197,7 +179,7 @@ class Experiment:
 
     @property
     def store(self) -> Store:
-        """What keeps its stages."""
+        """The store that keeps its stages."""
         store: Store = Walk(self.config).build("store", Store)
         return store
 
@@ -281,3 +263,20 @@ def _items(config: DictConfig, task: Task) -> Items:
             _loaded.pop(next(iter(_loaded)))
         _loaded[key] = task.load()
     return _loaded[key]
+
+
+def _with_whole_paths(sentence: str, folder: Path, names: Iterable[str]) -> str:
+    """A sentence in which the files of the results can be pasted into a command."""
+    for name in names:
+        path = shlex.quote(for_hydra(str(folder.resolve() / "results" / name)))
+        sentence = sentence.replace(f"results/{name}", path)
+    return sentence
+
+
+def _with_plain_numbers(value: Any) -> Any:
+    """A value of JSON with 1.0 as 1, since both are the same setting."""
+    if isinstance(value, dict):
+        return {key: _with_plain_numbers(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_plain_numbers(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -145,7 +145,7 @@ class Race:
         return float((scaled if self.metric.higher_is_better else 1 - scaled).sum())
 
     def _say_price(self, seconds: Sequence[float]) -> None:
-        """Say it if a grid costs next to nothing; `seconds` are those of a question in the first round."""
+        """Print it if a grid costs next to nothing; `seconds` is the time of a question in the first round."""
         grid = float(np.median(seconds or [0])) * len(self.questions) * len(self.racers)
         if grid < SECONDS_WORTH_SAVING:
             print(f"a grid would take about {duration(grid)}: it is as cheap as a race", file=sys.stderr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from importlib.metadata import entry_points
@@ -78,12 +78,14 @@ def audit(audited: Audited, chosen: Sequence[Finder] | None = None) -> Audit:
             findings += _stored(finder, audited)
             if part := finder.limits(audited):
                 not_checked.setdefault(f"only looked for {part}", []).append(finder.kind)
+    has_groups = any(query.group for query in audited.items.queries) and not audited.without_ranks
+    coverage = audited.items.coverage(audited.relevance_level)  # none where a system has passages of its own
     return Audit(
         tuple(replace(finding, examples=tuple(finding.examples)[:MOST_EXAMPLES]) for finding in findings),
         tuple(f"{', '.join(kinds)}: {sentence}." for sentence, kinds in not_checked.items()),
         tuple(_undetectable(audited)),
-        tuple(_cost_of_groups(audited)),
-        _coverage(audited),
+        tuple(query_groups(audited.items, audited.ranks, audited.relevance_level)) if has_groups else (),
+        {} if coverage is None else {name: getattr(coverage, name) for name in ("expected", "present", "missing")},
     )
 
 
@@ -116,18 +118,6 @@ def _undetectable(audited: Audited) -> Sequence[str]:
         return packed(undetectable(audited.items, audited.ranks, audited.relevance_level, audited.level))
 
     return unpacked(audited.store.get("audit", ["undetectable", *audited.key], build))
-
-
-def _coverage(audited: Audited) -> Mapping[str, int]:
-    """How many relevant units are expected, present and missing; empty where a system has passages of its own."""
-    if (coverage := audited.items.coverage(audited.relevance_level)) is None:
-        return {}
-    return {"expected": coverage.expected, "present": coverage.present, "missing": coverage.missing}
-
-
-def _cost_of_groups(audited: Audited) -> Iterator[str]:
-    if any(query.group for query in audited.items.queries) and not audited.without_ranks:
-        yield from query_groups(audited.items, audited.ranks, audited.relevance_level)
 
 
 def query_groups(dataset: Dataset, ranks: UnitRanks, relevance_level: int) -> Iterator[str]:

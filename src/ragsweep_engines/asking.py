@@ -33,7 +33,7 @@ ANSWERS_WITHOUT_FIELD = 20  # that is set: after so many, the others are not ask
 
 
 class KeptAnswer(NamedTuple):
-    """An answer as it is kept: its results, where their fields were found, and how long it took, in milliseconds."""
+    """A kept answer: its results, the places of their fields, and its time in milliseconds."""
 
     results: tuple[Result, ...]
     read: Mapping[str, Sequence[str]]
@@ -77,14 +77,14 @@ class ReadsResults(MatchedRetriever):
     def _fields(self) -> Fields:
         return Fields(self.id, self.source, self.page, self.text, self.score)
 
-    def _what_was_read(self, read: Sequence[Mapping[str, Sequence[str]]]) -> str:
-        """Where the fields of results were found, in a sentence; empty if there were none."""
+    def _notice_of_fields(self, read: Sequence[Mapping[str, Sequence[str]]]) -> str:
+        """A sentence that says where the fields of results were found; empty if there were none."""
         places = {name: dict.fromkeys(path for one in read for path in one.get(name, ())) for name in Fields._fields}
         paths_of = ", ".join(f"{name}={' or '.join(paths)}" for name, paths in places.items() if paths)
         return f"Results read by {paths_of}." if paths_of else ""
 
-    def _expect_fields(self, read: Sequence[Read]) -> None:
-        """Raise `RetrieverError` if no result has a field that is set; those of one query need not have it."""
+    def _check_fields(self, read: Sequence[Read]) -> None:
+        """Raise `RetrieverError` if no result of any query has a field that is set."""
         read = [one for one in read if one.results]
         for name, path in self._fields._asdict().items():
             if path and read and not any(name in one.fields for one in read):
@@ -123,7 +123,7 @@ class RunningRetriever(ReadsResults):
         return Method(self._name)
 
     def answers(self, queries: Sequence[str], depth: int) -> Answers:
-        """What came back for each query. Raises `UnansweredError` for one that fails for good."""
+        """The results of each query. Raises `UnansweredError` for one that fails for good."""
         kept_of: dict[str, KeptAnswer] = {}
         for query in dict.fromkeys(queries):
             if (answer := self._kept.find([*self._key, query])) is not None:
@@ -133,7 +133,7 @@ class RunningRetriever(ReadsResults):
         if waiting or again:
             self._ask(waiting, again, kept_of)
         kept = [kept_of[query] for query in queries]
-        sentence = self._what_was_read([one.read for one in kept])
+        sentence = self._notice_of_fields([one.read for one in kept])
         times = np.array([one.ms for one in kept])
         return Answers(
             [one.results[:depth] for one in kept], times, [sentence] if sentence else [], kept=len(kept_before)
@@ -165,8 +165,8 @@ class RunningRetriever(ReadsResults):
                     kept_of[query] = answer
                     advance(1)
                     if len(kept_of) == ANSWERS_WITHOUT_FIELD:
-                        self._expect_fields(read)
-                self._expect_fields(read)
+                        self._check_fields(read)
+                self._check_fields(read)
                 other = [query for query in again if asked(query).results != kept_of[query].results]
         except UnansweredError as error:
             if not kept_of or not self._kept.enabled:
@@ -180,11 +180,11 @@ class RunningRetriever(ReadsResults):
             )
 
     def _asked(self, query: str, ask: Callable[[str], object]) -> tuple[Read, float]:
-        """What came back for a query, and after how many milliseconds."""
+        """Ask a query: its results, and the time in milliseconds."""
         for attempt in range(self.retries + 1):
             start = time.perf_counter()
             try:
-                answer = within(self.timeout_s, lambda: listing(ask(query)))
+                answer = call_within(self.timeout_s, lambda: listing(ask(query)))
                 ms = 1000 * (time.perf_counter() - start)
                 return results_of(answer, self._fields), ms
             except Exception as error:  # it is anybody's code
@@ -193,7 +193,7 @@ class RunningRetriever(ReadsResults):
                 asked_s = error.wait_s if isinstance(error, PassingError) else None
                 wait_s = FIRST_WAIT_S * 2**attempt if asked_s is None else asked_s
                 if attempt == self.retries or wait_s > LONGEST_WAIT_S or not _may_pass(error):
-                    why = _why(error, attempt + 1, asked_s)
+                    why = _reason_of(error, attempt + 1, asked_s)
                     raise UnansweredError(f"{self._name}: query {quoted(query)}{why}") from error
                 time.sleep(wait_s)
         raise AssertionError
@@ -205,17 +205,17 @@ class RunningRetriever(ReadsResults):
 
     @property
     def _key(self) -> list[object]:
-        """What decides an answer besides the query."""
+        """Everything that determines an answer besides the query."""
         return [*self._asked_with, self.depth, self.version, [*self._fields]]
 
     @property
     @abstractmethod
     def _name(self) -> str:
-        """What is asked, for errors and reports."""
+        """The name of the system, for errors and reports."""
 
     @property
     def _asked_with(self) -> Sequence[object]:
-        """What decides an answer besides the settings here and the query, as JSON-like values."""
+        """Further settings that determine an answer, as JSON-like values."""
         general = {field.name for field in fields(RunningRetriever)}
         names = [field.name for field in fields(self) if field.name not in {*general, *self.without_effect, "encoder"}]
         own = {name: getattr(self, name) for name in names}
@@ -224,11 +224,11 @@ class RunningRetriever(ReadsResults):
 
     @abstractmethod
     def _opened(self) -> AbstractContextManager[Callable[[str], Any]]:
-        """What is called with a query, made before anything is timed, and only if a query is asked."""
+        """The function that is called with a query; made before anything is timed, and only if a query is asked."""
 
 
-def within(seconds: float, call: Callable[[], Any]) -> Any:
-    """What a call returns; raises `TimeoutError` where it takes longer, and leaves it behind."""
+def call_within(seconds: float, call: Callable[[], Any]) -> Any:
+    """Call a function in a thread; raises `TimeoutError` if it takes longer, and abandons it."""
     outcome: list[Any] = []
     errors: list[BaseException] = []
 
@@ -267,8 +267,8 @@ def _may_pass(error: Exception) -> bool:
     return may_pass or any(word in named for word in MAY_PASS)
 
 
-def _why(error: Exception, tries: int, asked_s: float | None) -> str:
-    """What went wrong, and how often."""
+def _reason_of(error: Exception, tries: int, asked_s: float | None) -> str:
+    """The error and the number of tries, for a message."""
     ours = isinstance(error, RetrieverError)
     reason = f": {error}" if ours else f" failed ({type(error).__name__}: {first_line(error)})"
     waiting = f", and asks to wait {duration(asked_s)}" if asked_s is not None else ""

@@ -52,7 +52,7 @@ class CallableRetriever(RunningRetriever):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Digest of the code that is asked, as far as it is in modules of the user."""
+        """Digest of the user's own code that is called."""
         return digest([digest_of_module(self.call.partition(":")[0])])
 
     def check(self) -> None:
@@ -77,8 +77,8 @@ class CallableRetriever(RunningRetriever):
     def _opened(self) -> Iterator[Callable[[str], Any]]:
         try:
             with _building:
-                thing = _built(self.call, json.dumps(dict(self.settings), sort_keys=True))
-            ask = asked(thing, self.call, self.depth)
+                target = _made(self.call, json.dumps(dict(self.settings), sort_keys=True))
+            ask = query_function(target, self.call, self.depth)
         except RagsweepError:
             raise
         except (Exception, SystemExit) as error:  # it is anybody's code
@@ -88,13 +88,13 @@ class CallableRetriever(RunningRetriever):
 
 
 @lru_cache(maxsize=2)
-def _built(call: str, settings: str) -> Any:
-    """What is asked; the last ones are kept for the jobs of a sweep. The settings are given as JSON."""
-    return built(call, json.loads(settings))
+def _made(call: str, settings: str) -> Any:
+    """The function or object to ask; the last ones are kept for the jobs of a sweep. The settings are JSON."""
+    return make_target(call, json.loads(settings))
 
 
 def target_of(call: str) -> Any:
-    """What a name like `my_app:search` stands for. Raises `ConfigError` if it cannot be imported."""
+    """Import what a name like `my_app:search` stands for. Raises `ConfigError` if it cannot be imported."""
     module, _, name = call.partition(":")
     if not module or not name:
         raise ConfigError(f"retriever.call: found {call!r}, expected module:name, such as my_app:search")
@@ -107,7 +107,7 @@ def target_of(call: str) -> Any:
         raise ConfigError(f"retriever.call: {call} cannot be imported ({reason}){expected}") from error
 
 
-def built(call: str, settings: Mapping[str, Any]) -> Any:
+def make_target(call: str, settings: Mapping[str, Any]) -> Any:
     """The function or object to ask: the target, or what it makes.
 
     A class makes what is asked, and so does a function that needs no more than the settings give.
@@ -123,27 +123,27 @@ def built(call: str, settings: Mapping[str, Any]) -> Any:
     return target(**settings)
 
 
-def asked(thing: Any, call: str, depth: int) -> Callable[[str], Any]:
-    """What takes a query and returns what came back for it.
+def query_function(target: Any, call: str, depth: int) -> Callable[[str], Any]:
+    """The function that takes a query and returns its results.
 
     Args:
-        thing: The function or object.
+        target: The function or object.
         call: Its name, for errors.
         depth: How many results a function is asked for, if it takes a number.
 
     Raises:
         ConfigError: It is neither a function of a query nor an object with one of the usual methods.
     """
-    name = next((name for name in METHODS if callable(getattr(thing, name, None))), "")
-    if _is_function(thing) or (not name and callable(thing)):
-        return _bound(thing, depth, call, True)
+    name = next((name for name in METHODS if callable(getattr(target, name, None))), "")
+    if _is_function(target) or (not name and callable(target)):
+        return _query_alone(target, depth, call, True)
     if not name:
         expected = f"a function that needs a query, or an object with one of the methods {', '.join(METHODS)}"
-        raise ConfigError(f"retriever.call: {call} is, or makes, a {type(thing).__name__}, expected {expected}")
-    return _bound(getattr(thing, name), depth, f"{call}.{name}", name in TAKE_A_NUMBER)
+        raise ConfigError(f"retriever.call: {call} is, or makes, a {type(target).__name__}, expected {expected}")
+    return _query_alone(getattr(target, name), depth, f"{call}.{name}", name in TAKE_A_NUMBER)
 
 
-def _bound(function: Callable[..., Any], depth: int, how: str, takes_number: bool) -> Callable[[str], Any]:
+def _query_alone(function: Callable[..., Any], depth: int, how: str, takes_number: bool) -> Callable[[str], Any]:
     """The function of a query alone: its first parameter is the query, and one has the name of a number, or is second.
 
     Args:
@@ -168,8 +168,8 @@ def _bound(function: Callable[..., Any], depth: int, how: str, takes_number: boo
     return lambda text: _awaited(function(text, **given))
 
 
-def _is_function(thing: object) -> bool:
-    return inspect.isroutine(thing) or isinstance(thing, partial)
+def _is_function(target: object) -> bool:
+    return inspect.isroutine(target) or isinstance(target, partial)
 
 
 def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
@@ -186,7 +186,7 @@ def _needed(function: Any) -> list[str]:
 
 
 def _awaited(answer: Any) -> Any:
-    """What was returned, after it was awaited if it can be; of results that come one by one, a list."""
+    """The returned value, awaited if it can be; results that come one by one become a list."""
     one_by_one = isinstance(answer, AsyncIterable)
     if not one_by_one and not inspect.isawaitable(answer):
         return answer

@@ -45,7 +45,7 @@ class Table(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FilledRetriever(RunningRetriever):
+class DatabaseRetriever(RunningRetriever):
     """A database that somebody else has filled with passages and their vectors.
 
     Attributes:
@@ -69,7 +69,7 @@ class FilledRetriever(RunningRetriever):
             pass
 
     def answers(self, queries: Sequence[str], depth: int) -> Answers:
-        """What is found for each query. Raises `UnansweredError` for one that fails for good."""
+        """The rows for each query. Raises `UnansweredError` for one that fails for good."""
         if not self._searches_vectors:
             return super().answers(queries, depth)
         texts = [*dict.fromkeys(queries)]
@@ -104,12 +104,12 @@ class FilledRetriever(RunningRetriever):
 
     @contextmanager
     def _opened_table(self) -> Iterator[Table]:
-        """What is searched, open for as long as queries are asked."""
+        """The table, open for as long as queries are asked."""
         with ExitStack() as opened:
             table = self._open(opened)
             if not table.sample:
                 raise ConfigError(f"{table.name} is empty")
-            self._expect_fields([results_of(table.sample, self._fields)])
+            self._check_fields([results_of(table.sample, self._fields)])
             yield table
 
     @cached_property
@@ -134,7 +134,7 @@ def flat(filters: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     return values
 
 
-def expect_package(module: str, setting: str, extra: str) -> None:
+def check_package(module: str, setting: str, extra: str) -> None:
     """Raise `ConfigError` if a package is not installed, whose module has its name."""
     if find_spec(module) is None:
         raise ConfigError(f"{setting}: needs {module}, not installed here; run pip install 'ragsweep[{extra}]'")

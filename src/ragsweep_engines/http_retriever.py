@@ -112,8 +112,10 @@ class HttpRetriever(RunningRetriever, KeyedServer):
         try:
             with session.request(
                 *(self.verb, self.url),
-                params={name: _in_url(filled(value, query, self.depth)) for name, value in self._in_address.items()},
-                json=filled(self.body, query, self.depth) if self.verb == "POST" else None,
+                params={
+                    name: _in_url(fill_template(value, query, self.depth)) for name, value in self._in_address.items()
+                },
+                json=fill_template(self.body, query, self.depth) if self.verb == "POST" else None,
                 headers=access.headers,
                 timeout=self.timeout_s + 1,  # after that of the query, which is told
                 allow_redirects=False,  # it would carry the query to a server that the configuration does not name
@@ -135,7 +137,7 @@ class HttpRetriever(RunningRetriever, KeyedServer):
         return _Reply(status, response.headers, bytes(content))
 
     def _refused(self, reply: _Reply, access: Access) -> RetrieverError:
-        """What a status of 300 or above means."""
+        """The error for a status of 300 or above."""
         status = reply.status
         if status in ABOUT_KEYS:
             return RetrieverError(f"status {status}: {self.about_keys(status, access)}")
@@ -156,7 +158,7 @@ class HttpRetriever(RunningRetriever, KeyedServer):
 
 
 class _Reply(NamedTuple):
-    """What a service has sent; of a body that is too large, a little more than may be."""
+    """The response of a service; a body that is too large is cut off just above the limit."""
 
     status: int
     headers: Mapping[str, str]
@@ -210,12 +212,12 @@ def _without_keys(value: Any, access: Access) -> Any:
     return hidden(value, *access.secrets) if isinstance(value, str) else value
 
 
-def filled(template: Any, query: str, k: int) -> Any:
+def fill_template(template: Any, query: str, k: int) -> Any:
     """A template with the query and the number in its texts, each as a value: no query can become a field."""
     if isinstance(template, Mapping):
-        return {name: filled(value, query, k) for name, value in template.items()}
+        return {name: fill_template(value, query, k) for name, value in template.items()}
     if isinstance(template, list | tuple):
-        return [filled(value, query, k) for value in template]
+        return [fill_template(value, query, k) for value in template]
     if template == NUMBER:
         return k
     if isinstance(template, str):

@@ -20,8 +20,8 @@ from ragsweep.models.encoders.encoder import Embeddings
 from ragsweep.retrieval.indexes.exact import canonical_scores, longest_of
 from ragsweep.retrieval.indexes.index import Index, Keep, Nearest
 from ragsweep.retrieval.ranking import Ranking, ranked
-from ragsweep_engines.databases import expect_package
-from ragsweep_engines.postgres_access import Connection, connect, explained
+from ragsweep_engines.databases import check_package
+from ragsweep_engines.postgres_access import Connection, connect, our_errors
 
 REASONS = {
     "42501": "the user may not create the schema ragsweep or the extension vector in this database",
@@ -59,7 +59,7 @@ class PgvectorIndex(Index):
     ef_search: Annotated[int, Between(1, 1000)] = 128
 
     def __post_init__(self) -> None:
-        expect_package("psycopg", "index=pgvector", "pgvector")
+        check_package("psycopg", "index=pgvector", "pgvector")
         if not self.exact and self.ef_construction < 2 * self.m:
             raise ConfigError(
                 f"index.ef_construction: found {self.ef_construction}, expected at least twice index.m ({self.m})"
@@ -113,7 +113,7 @@ class PgvectorIndex(Index):
                 connection.execute(f"CREATE INDEX ON {table} USING hnsw (embedding vector_ip_ops) {graph}")
 
     def _search(self, table: str, passages: Embeddings) -> Nearest:
-        with explained(ASKING, REASONS):
+        with our_errors(ASKING, REASONS):
             connection = connect(ASKING)
             connection.execute(f"SET {'enable_indexscan' if self.exact else 'enable_seqscan'} = off")
             if not self.exact:
@@ -130,7 +130,7 @@ class PgvectorIndex(Index):
             rows = []
             for query in queries:
                 asked = {"query": str(query.tolist()), "slack": float(rounding * np.linalg.norm(query))}
-                with explained(ASKING, REASONS):
+                with our_errors(ASKING, REASONS):
                     rows.append([row for (row,) in connection.execute(statement, asked, prepare=True).fetchall()])
             passage_rows = np.full((len(queries), max(map(len, rows))), NOTHING)
             for passages_of_query, hits in zip(passage_rows, rows, strict=True):
@@ -145,7 +145,7 @@ class PgvectorIndex(Index):
 @contextmanager
 def _connected() -> Iterator[Connection]:
     """A connection for the block, whose errors are ours."""
-    with explained(ASKING, REASONS), connect(ASKING) as connection:
+    with our_errors(ASKING, REASONS), connect(ASKING) as connection:
         yield connection
 
 

@@ -48,11 +48,11 @@ def connect(asking: str) -> Connection:
     return psycopg.connect(_address(asking), autocommit=True, **options)
 
 
-def place(asking: str) -> list[tuple[str, Any]]:
-    """What decides which rows are read there: all of the address but passwords. Raises `ConfigError` if it is none."""
+def address_parts(asking: str) -> list[tuple[str, Any]]:
+    """The parts of the address that determine which rows are read: all but passwords. Raises `ConfigError`."""
     from psycopg.conninfo import conninfo_to_dict
 
-    with explained(asking, {}):
+    with our_errors(asking, {}):
         parts = conninfo_to_dict(_address(asking))
     of_address = {name: value for name, value in parts.items() if name not in SECRET}
     return sorted({**of_address, **{name: os.environ[name] for name in DEFAULTS if os.environ.get(name)}}.items())
@@ -67,7 +67,7 @@ def _address(asking: str) -> str:
 
 
 @contextmanager
-def explained(asking: str, reasons: Mapping[str, str], *, may_pass: bool = False) -> Iterator[None]:
+def our_errors(asking: str, reasons: Mapping[str, str], *, may_pass: bool = False) -> Iterator[None]:
     """Turn an error of psycopg into one of ours.
 
     Args:

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between, OwnData, Text
-from ragsweep_engines.databases import SAMPLED_ROWS, FilledRetriever, Row, Table, Vector, expect_package, flat
-from ragsweep_engines.postgres_access import URL, Connection, connect, explained, place
+from ragsweep_engines.databases import SAMPLED_ROWS, DatabaseRetriever, Row, Table, Vector, check_package, flat
+from ragsweep_engines.postgres_access import URL, Connection, address_parts, connect, our_errors
 
 Distance = Literal["cosine", "l2", "ip"]
 Search = Callable[[str, Vector, int], list[Row]]  # of a query, its vector and the number of rows
@@ -63,7 +63,7 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PostgresRetriever(FilledRetriever):
+class PostgresRetriever(DatabaseRetriever):
     """A table of the database of PGVECTOR_URL, each row of it a passage, searched in transactions that may only read.
 
     Attributes:
@@ -96,7 +96,7 @@ class PostgresRetriever(FilledRetriever):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        expect_package("psycopg", ASKING, "pgvector")
+        check_package("psycopg", ASKING, "pgvector")
         if self.search != "vector" and not (self.tsvector or self.text):
             raise ConfigError(
                 f"retriever.search={self.search}: needs the column of the texts, or of their words; set retriever.text "
@@ -111,12 +111,12 @@ class PostgresRetriever(FilledRetriever):
             "text": ("encoder", "vector", "distance", "exact", "ef_search", "probes", "candidates"),
             "both": (),
         }[self.search]
-        return (*FilledRetriever.without_effect, *unused, *(("ef_search", "probes") if self.exact else ()))
+        return (*DatabaseRetriever.without_effect, *unused, *(("ef_search", "probes") if self.exact else ()))
 
     @cached_property
     def fingerprint(self) -> str:
         """Digest of the address, without passwords."""
-        return digest(place(ASKING))
+        return digest(address_parts(ASKING))
 
     @property
     def _name(self) -> str:
@@ -173,7 +173,7 @@ class _Reader:
         self._parts = {"row": row.format(columns), "table": _identifier(*names), "where": where}
 
     def rows(self, statement: str, values: Mapping[str, Any], **parts: Any) -> list[tuple[Any, ...]]:
-        """What a statement finds, whose parts in braces are put in as they are, and its values apart from it."""
+        """Run a statement: parts in braces are inserted as identifiers, values are passed separately."""
         from psycopg import sql
 
         return self._read(sql.SQL(statement).format(**self._parts, **parts), {**self._values, **values})
@@ -217,7 +217,7 @@ class _Reader:
             names = ", ".join(languages)
             raise ConfigError(f"retriever.language: the server has no {settings.language!r} (there is {names})")
         name = settings.tsvector or settings.text or ""
-        self._expect(name, "tsvector" if settings.tsvector else "text", ("tsvector",) if settings.tsvector else ())
+        self._check_name(name, "tsvector" if settings.tsvector else "text", ("tsvector",) if settings.tsvector else ())
         to_words = "{}" if settings.tsvector else "to_tsvector(%(language)s::regconfig, {}::text)"
         to_query = "plainto_tsquery(%(language)s::regconfig, %(query)s)"
         if settings.words == "any":
@@ -237,10 +237,10 @@ class _Reader:
             listed = f"there is {', '.join(vectors)}" if vectors else "there is none"
             raise ConfigError(f"retriever.vector: null, and {self.name} does not have exactly one ({listed})")
         name = self._of.vector or vectors[0]
-        self._expect(name, "vector", VECTORS)
+        self._check_name(name, "vector", VECTORS)
         return name
 
-    def _expect(self, name: str, setting: str, types: Sequence[str] = ()) -> None:
+    def _check_name(self, name: str, setting: str, types: Sequence[str] = ()) -> None:
         columns = [column for column, kind in self.columns.items() if not types or kind.type in types]
         if name not in columns:
             names = ", ".join(columns) or "none"
@@ -253,7 +253,7 @@ class _Reader:
         conditions, values = [sql.SQL("true")], {}
         for number, (path, value) in enumerate(flat(self._of.filter).items()):
             name, *within = path.split(".")
-            self._expect(name, f"filter.{path}")
+            self._check_name(name, f"filter.{path}")
             several = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
             values[f"path{number}"] = within
             values[f"values{number}"] = [one if isinstance(one, str) else json.dumps(one) for one in several]
@@ -273,7 +273,7 @@ class _Reader:
     @contextmanager
     def _connection(self) -> Iterator[Connection]:
         """A connection whose transactions may only read."""
-        with explained(ASKING, REASONS, may_pass=True):
+        with our_errors(ASKING, REASONS, may_pass=True):
             try:
                 connection = self._idle.get_nowait()
             except Empty:

@@ -34,13 +34,13 @@ def main() -> int:
         parser.error("--document: expected a collection before it")
 
     from ragsweep.core.terminal import one_line
-    from ragsweep_engines.databases import expect_package
-    from ragsweep_engines.qdrant_retriever import connect, explained
+    from ragsweep_engines.databases import check_package
+    from ragsweep_engines.qdrant_retriever import connect, our_errors
 
-    expect_package("qdrant_client", "ragsweep qdrant", "qdrant")
+    check_package("qdrant_client", "ragsweep qdrant", "qdrant")
     client = connect(TIMEOUT_S)
     try:
-        with explained(f"collection {given.collection!r}" if given.collection else "its collections"):
+        with our_errors(f"collection {given.collection!r}" if given.collection else "its collections"):
             for line in _lines(client, given.collection, given.document, given.field):
                 print(one_line(line))
     finally:
@@ -55,7 +55,7 @@ def _lines(client: QdrantClient, collection: str | None, document: str | None, f
 
 
 def about(client: QdrantClient, collection: str) -> Iterator[str]:
-    """What a server says of a collection, line by line."""
+    """A description of a collection, line by line."""
     from ragsweep_engines.qdrant_retriever import host, vectors_of
 
     info = client.get_collection(collection)

@@ -1,4 +1,4 @@
-"""A collection of a Qdrant server, searched as it is: its own chunks are what is measured."""
+"""Search a collection of a Qdrant server as it is: its own chunks are measured."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ragsweep.core.limits import Between, OwnData, Text
 from ragsweep.core.progress import progress
 from ragsweep.core.project import variable
 from ragsweep.core.terminal import one_line, say_once, shortened, some_of
-from ragsweep.models.language.endpoint_access import hidden
+from ragsweep.models.language.endpoint_access import hidden, is_plain_address
 from ragsweep_engines.asking import PassingError, passes
-from ragsweep_engines.databases import SAMPLED_ROWS, FilledRetriever, Row, Table, Vector, expect_package, flat
+from ragsweep_engines.databases import SAMPLED_ROWS, DatabaseRetriever, Row, Table, Vector, check_package, flat
 from ragsweep_engines.reading import results_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ RESTORE_S = 3600  # of a snapshot
 
 
 @dataclass(frozen=True, kw_only=True)
-class QdrantRetriever(FilledRetriever):
+class QdrantRetriever(DatabaseRetriever):
     """A collection of the server of QDRANT_URL (and QDRANT_API_KEY), of which only keyword indexes are ever made.
 
     Attributes:
@@ -69,7 +69,7 @@ class QdrantRetriever(FilledRetriever):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        expect_package("qdrant_client", "retriever=qdrant", "qdrant")
+        check_package("qdrant_client", "retriever=qdrant", "qdrant")
         is_fused = self.vector is not None and self.sparse_vector is not None
         if self.vector is None and self.sparse_vector is None:
             raise ConfigError("retriever.vector: null, and so is sparse_vector; expected the name of one of them")
@@ -81,7 +81,7 @@ class QdrantRetriever(FilledRetriever):
     def without_effect(self) -> tuple[str, ...]:  # type: ignore[override]  # depends on what is searched
         """Settings of a search that is not made."""
         return (
-            *FilledRetriever.without_effect,
+            *DatabaseRetriever.without_effect,
             "snapshot",
             *(() if self.vector is not None else ("encoder",)),
             *(() if self.sparse_vector is not None else ("language",)),
@@ -107,7 +107,7 @@ class QdrantRetriever(FilledRetriever):
             check_snapshot(Path(self.snapshot))
         client, name = connect(self.timeout_s), f"collection {self.collection!r}"
         opened.callback(client.close)
-        with explained(name):
+        with our_errors(name):
             restored = not client.collection_exists(self.collection)
             if restored:
                 self._restore(client)
@@ -149,7 +149,7 @@ class QdrantRetriever(FilledRetriever):
             of_each = {"limit": self.candidates, "filter": conditions, "params": params}
             prefetch = [models.Prefetch(**one, **of_each) for one in asked]
             how = {"query": models.FusionQuery(fusion=models.Fusion(self.fusion)), "prefetch": prefetch}
-        with explained(f"collection {self.collection!r}"):
+        with our_errors(f"collection {self.collection!r}"):
             response = client.query_points(
                 self.collection, limit=self.depth, score_threshold=self.score_threshold, with_payload=True, **how
             )
@@ -198,7 +198,7 @@ class QdrantRetriever(FilledRetriever):
         from qdrant_client import models
 
         try:
-            with explained(f"a keyword index of {path!r}"):
+            with our_errors(f"a keyword index of {path!r}"):
                 client.create_payload_index(self.collection, path, models.PayloadSchemaType.KEYWORD)
         except RetrieverError as error:
             say_once(str(error))
@@ -242,17 +242,12 @@ def host() -> str:
     url = variable(URL)
     if not url:
         raise ConfigError(f"{URL}: is not set; set it in the environment or in the file .env of the project folder")
-    try:
-        parts = urlsplit(url)
-        is_address = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        bare = not (parts.username or parts.password or parts.query or parts.fragment)
-    except ValueError:  # of a port that is not a number, and may be a password
-        is_address = bare = False
-    if not (is_address and bare and url.isprintable()) or without_key(url) != url:
+    if not is_plain_address(url) or without_key(url) != url:
         raise ConfigError(
             f"{URL}: expected an address such as http://127.0.0.1:{PORT} or https://HOST:{PORT}, without user, "
             f"password and parameters; the key belongs in {KEY}"
         )
+    parts = urlsplit(url)
     return url if parts.port else urlunsplit(parts._replace(netloc=f"{parts.netloc}:{PORT}"))
 
 
@@ -273,7 +268,7 @@ def check_snapshot(snapshot: Path) -> None:
 
 
 @contextmanager
-def explained(asked: str) -> Iterator[None]:
+def our_errors(asked: str) -> Iterator[None]:
     """Turn an error of the client into one of ours, without the key.
 
     Args:

@@ -49,7 +49,7 @@ class Fields(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What was read for a query.
+    """The results that were read for a query.
 
     Attributes:
         results: The results, in their order.
@@ -148,8 +148,8 @@ def _result(entry: object, fields: Fields) -> tuple[Result, Mapping[str, str]]:
     if isinstance(entry, list | tuple) and len(entry) == 2 and not hasattr(entry, "_fields"):  # it and its score
         scores = [one is None or (isinstance(one, Real) and not isinstance(one, bool)) for one in entry]
         if any(scores):
-            thing, score = entry if scores[1] else entry[::-1]
-            result, places = _result(thing, fields)
+            hit, score = entry if scores[1] else entry[::-1]
+            result, places = _result(hit, fields)
             return result._replace(score=_number(score)), places
     read = as_fields(entry)
     if not isinstance(read, Mapping):

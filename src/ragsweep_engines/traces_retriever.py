@@ -1,4 +1,4 @@
-"""What a retriever in production has answered, from its spans in MLflow."""
+"""The answers of a retriever in production, from its spans in MLflow."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Traced(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class TracesRetriever(ReadsResults):
-    """What a retriever has answered its users, from the spans of an MLflow experiment. Nothing is asked.
+    """The answers that a retriever gave its users, from the spans of an MLflow experiment. Nothing is asked.
 
     A question of the dataset has an answer if somebody has asked it, in these words; case, white space and the
     composition of letters do not count. If it was asked several times, the latest answer counts.
@@ -91,11 +91,11 @@ class TracesRetriever(ReadsResults):
         self._traced  # noqa: B018
 
     def answers(self, queries: Sequence[str], depth: int) -> Answers:
-        """What came back when each of the queries was last asked."""
+        """The results of each query when it was last asked."""
         names = [same_question(query) for query in queries]
         latest = [self._answers[name] for name in names if name in self._answers]
         times = [self._answers[name].ms if name in self._answers else None for name in names]
-        notices = [self._what_was_read([answer.read.fields for answer in latest]), *self._traced.notices]
+        notices = [self._notice_of_fields([answer.read.fields for answer in latest]), *self._traced.notices]
         if again := sum(answer.times > 1 for answer in latest):
             notices.append(f"{counted(again, 'question')} asked several times: the latest answer is measured.")
         if spans := sum(ms is not None for ms in times):
@@ -117,14 +117,14 @@ class TracesRetriever(ReadsResults):
         if not listed.ids:
             raise RetrieverError(f"retriever.experiment: {self.experiment} has no trace of a retriever{elsewhere}")
         read = traced(tracking.fetch_spans(self.uri, listed.ids), self._fields, self.question, self.span_name, where)
-        self._expect_fields([answer.read for answer in read.answers.values()])
+        self._check_fields([answer.read for answer in read.answers.values()])
         cut = [f"Only the newest {counted(len(listed.ids), 'trace')} are read."] if listed.cut else []
         left = [f"Not all of its traces are read{elsewhere}."] if elsewhere else []
         return read._replace(notices=(*read.notices, *cut, *left))
 
 
 def same_question(query: str) -> str:
-    """What is the same for questions that differ in case, white space and composition of letters alone."""
+    """A key that is equal for questions that differ only in case, white space or composition of letters."""
     return " ".join(folded(query).split())
 
 

@@ -169,7 +169,7 @@ def test_queries_may_exclude_documents(tmp_path, excluded, left):
 def test_an_exclusion_that_is_no_id_is_a_fault(tmp_path):
     queries = [{"_id": "q", "text": "vote", "excluded_ids": [{"id": 1}]}, {"_id": "r", "text": "cars"}]
     folder = written(tmp_path, queries=queries, qrels={"q": "vote", "r": "c2"})
-    expect_refusal(beir_dataset("b", str(folder)).load, "'excluded_ids'", "expected a list of ids")
+    expect_refusal(beir_dataset("b", str(folder)).load, "'excluded_ids'")
     assert len(beir_dataset("b", str(folder), on_error="skip").load().queries) == 1
 
 

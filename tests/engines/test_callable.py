@@ -96,7 +96,7 @@ def module(tmp_path, monkeypatch):
 def ask(name, **settings):
     call = f"system_of_tests:{name}"
     CallableRetriever(call, settings=settings).check()
-    return callable_retriever.asked(callable_retriever.built(call, settings), call, 9)("why?")
+    return callable_retriever.query_function(callable_retriever.make_target(call, settings), call, 9)("why?")
 
 
 CALLS = [  # a name, its settings, and what it is asked
@@ -150,7 +150,7 @@ def test_what_cannot_be_asked_or_may_be_a_key_is_refused_by_its_name():
 def test_answers_are_awaited_in_one_loop_also_where_another_one_runs():
     """A client that keeps its connections works in the loop of its first request only."""
     call = "system_of_tests:loop_of"
-    retriever = callable_retriever.asked(callable_retriever.target_of(call), "loop_of", 9)
+    retriever = callable_retriever.query_function(callable_retriever.target_of(call), "loop_of", 9)
     kept = retriever("why?")
 
     async def within() -> object:

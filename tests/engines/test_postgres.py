@@ -21,6 +21,7 @@ pytestmark = pytest.mark.extra("pgvector")
 
 LANGCHAIN = {"table": "langchain_pg_embedding", "text": "document", "source": "cmetadata.source"}
 LANGCHAIN |= {"page": "cmetadata.page", "first_page": 0}
+OURS = "FROM pg_stat_activity WHERE application_name = 'ragsweep' AND datname = current_database()"
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def database(server, monkeypatch):
 def connections(database):
     """How many of ragsweep there are; a server takes a moment to see that one was closed."""
     time.sleep(0.2)
-    [(count,)] = run_in(database, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'ragsweep'")
+    [(count,)] = run_in(database, f"SELECT count(*) {OURS}")
     return count
 
 
@@ -237,7 +238,7 @@ def test_a_server_that_cannot_be_used_is_said_without_a_secret(server, monkeypat
 def test_a_connection_that_was_ended_is_opened_again(database):
     retriever = made(**LANGCHAIN, filter=FIRST, recheck=5)
     retriever.check()
-    run_in(database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'ragsweep'")
+    run_in(database, f"SELECT pg_terminate_backend(pid) {OURS}")
     strangers.assert_nearest(retriever.answers(strangers.QUERIES, 100), "cosine")
 
 

@@ -5,6 +5,7 @@ import time
 
 import pandas as pd
 import pytest
+from application import succeeded
 
 QUESTIONS = 80
 SYSTEM = '''
@@ -53,8 +54,8 @@ def questions_of(application, twice=0):
 
 
 def test_losers_are_asked_few_questions_and_the_others_each_question_once(application, race):
-    process = application.script("run", *race, "k=1,3", RAGSWEEP_PROJECT=str(application.home))
-    assert process.returncode == 0, process.stderr
+    project = {"RAGSWEEP_PROJECT": str(application.home)}
+    succeeded(application.script("run", *race, "k=1,3", **project))
     asked = questions_of(application)
     assert asked["0.9"] == QUESTIONS
     assert asked["0.1"] == asked["0.2"] < QUESTIONS / 2
@@ -68,14 +69,13 @@ def test_losers_are_asked_few_questions_and_the_others_each_question_once(applic
     assert len(record["rows"]) + len(dropped) == len(application.children()) == 8
     [parent] = application.parents()
     options = ["--stored", "--allow=system", f"store.path={application.home}/store"]
-    again = application.script("reproduce", parent.info.run_id, *options, RAGSWEEP_PROJECT=str(application.home))
-    assert again.returncode == 0, again.stderr
+    again = succeeded(application.script("reproduce", parent.info.run_id, *options, **project))
     assert "race: identical: " in again.stdout
     assert questions_of(application) == asked
     file = application.artifacts(parent) / "decision.json"
     for crafted in (3, record["race"] | {"dropped": 3}, record["race"] | {"block": 0}):  # anybody may have written it
         file.write_text(json.dumps(record | {"race": crafted}))
-        refused = application.script("reproduce", parent.info.run_id, *options, RAGSWEEP_PROJECT=str(application.home))
+        refused = application.script_here("reproduce", parent.info.run_id, *options, **project)
         assert refused.returncode == 2
         assert f"{parent.info.run_id}: its decision.json cannot be read (" in refused.stderr.splitlines()[-1]
     for run in dropped.values():
@@ -100,8 +100,8 @@ def test_a_killed_race_goes_on_with_the_same_questions_and_drops_the_same(applic
     process.kill()
     process.communicate()
     assert 60 < sum(questions_of(application).values()) < 4 * QUESTIONS
-    resumed = application.script("run", *race, "k=1", "tracking.resume=true", RAGSWEEP_PROJECT=str(application.home))
-    assert resumed.returncode == 0, resumed.stderr
+    arguments = [*race, "k=1", "tracking.resume=true"]
+    resumed = succeeded(application.script("run", *arguments, RAGSWEEP_PROJECT=str(application.home)))
     asked = questions_of(application, twice=1)  # that was not answered when it was killed
     assert "race: after 16" in resumed.stderr
     record = decision(application)["race"]

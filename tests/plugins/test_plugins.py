@@ -68,8 +68,6 @@ def test_a_plugin_adds_a_group_a_retriever_and_a_check_of_a_run(installed, lette
     refused = letters_sweep.in_new_interpreter("run", *sparse, "vowels.least=0.9", **installed)
     assert refused.returncode == 3
     assert "vowels.least does not accept" in refused.stderr
-    wrong = letters_sweep.in_new_interpreter("run", *sparse, "vowels.least=2", **installed)
-    assert "vowels.least: found 2, expected " in wrong.stderr
 
 
 @pytest.mark.release
@@ -159,7 +157,8 @@ def test_a_folder_a_default_and_a_check_that_are_not_there_are_named(monkeypatch
 
 
 def test_a_plugin_cannot_replace_a_command_a_check_or_another_plugin(monkeypatch):
-    both = {name: Plugin("", {"count": Command("", "")}, checks={"vowels": "json:loads"}) for name in ("one", "two")}
+    plugin = Plugin("", commands={"count": Command("", "")}, checks={"vowels": "json:loads"})
+    both = {"one": plugin, "two": plugin}
     monkeypatch.setattr(run_check, "plugins", lambda: both)
     with pytest.raises(ConfigError, match="plugin two: another plugin has the check 'vowels', too"):
         run_check.installed_checks()

@@ -291,13 +291,14 @@ def runs(dataset, tmp_path):
     return tmp_path
 
 
-def test_files_and_a_retriever_are_compared_in_a_sweep_that_ends_in_a_decision(application, dataset, runs):
+def test_files_and_a_retriever_are_compared_and_a_resumed_sweep_notices_a_changed_file(application, dataset, runs):
     options = runs / "conf" / "retriever"
     options.mkdir(parents=True)
     for name in ("best", "worse"):
         (options / f"{name}.yaml").write_text(f"defaults: [run_file]\npath: {runs / name}.trec\n")
-    swept = ["-m", *dataset, "retriever=best,worse,sparse", "k=2"]
-    succeeded(application.run("--config-dir", str(runs / "conf"), *swept))
+    swept = ["-m", *dataset, "retriever=best,worse,sparse", "k=2", "tracking.resume=true"]
+    command = ["--config-dir", str(runs / "conf"), *swept]
+    succeeded(application.run(*command))
     [parent] = application.parents()
     assert parent.data.tags["best.configuration"] == "retriever=best"
     by_name = {run.info.run_name: run.data for run in application.children()}
@@ -305,14 +306,10 @@ def test_files_and_a_retriever_are_compared_in_a_sweep_that_ends_in_a_decision(a
     assert by_name["retriever=worse"].metrics["ndcg"] == pytest.approx(0.8)
     assert by_name["retriever=best"].params["retriever.name"] == "best.trec"
 
-
-def test_resume_notices_that_a_file_has_changed_and_explain_reads_it(application, dataset, runs):
-    path = f"retriever.path={runs}/best.trec"
-    arguments = ("-m", *dataset, "retriever=run_file", path, "k=2", "tracking.resume=true")
-    succeeded(application.run(*arguments))
     (runs / "best.trec").write_text((runs / "worse.trec").read_text())
-    assert "(finished before)" not in application.run(*arguments).stdout
+    assert succeeded(application.run(*command)).stdout.count("(finished before)") == 2
     run = application.children()[-1]
+    assert run.info.run_name == "retriever=best"
     assert run.data.metrics["ndcg"] == pytest.approx(0.8)
-    explained = succeeded(application.script_here("explain", run.info.run_id, "malaria", *dataset[2:], path))
-    assert "fever.pdf#2" in explained.stdout
+    given = [run.info.run_id, "malaria", *dataset[2:], f"retriever.path={runs}/best.trec"]
+    assert "fever.pdf#2" in succeeded(application.script_here("explain", *given)).stdout

@@ -1,5 +1,6 @@
 """Cross-validated selection compared with slow loops, and on simulated sweeps with known means."""
 
+from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import multinomial
 from simulated import alike, f1_like, mean_f1
+from simulated import sweep as simulated_sweep
 
 from ragsweep.statistics import select, select_by_type, win_frequency
 
@@ -18,9 +20,7 @@ SCORES = st.tuples(st.integers(1, 5), st.integers(2, 12)).flatmap(
 COUNTS = {"how": 70, "what": 40, "why": 23}
 TYPES = [name for name, count in COUNTS.items() for _ in range(count)]
 
-
-def sweep(configurations=5, queries=133, seed=1):
-    return f1_like(np.random.default_rng(seed), alike(configurations), queries)
+sweep = partial(simulated_sweep, queries=133)
 
 
 def leave_one_out(scores):
@@ -148,7 +148,10 @@ def test_choosing_by_type_loses_if_all_types_have_the_same_best():
 
 @pytest.mark.usefixtures("long_work")
 def test_p_of_the_types_is_close_to_p_from_all_permutations():
-    scores, types = sweep(configurations=3, queries=7, seed=2), ["how", "how", "how", "why", "why", "what", "what"]
+    scores, types = (
+        sweep(configurations=3, queries=7, seed=2),
+        ["how", "how", "how", "why", "why", "what", "what"],
+    )
 
     def best_of_each(order):
         columns = {kind: [query for query, name in zip(order, types, strict=True) if name == kind] for kind in COUNTS}

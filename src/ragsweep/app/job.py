@@ -167,7 +167,7 @@ def name_and_settings(
     parsed: Sequence[Override], swept: Sequence[str], unused: Collection[str] = ()
 ) -> tuple[str, dict[str, Any]]:
     """The name of a run and the settings in it: the swept ones, or else all that were set, in groups that are used."""
-    from ragsweep.sweeps.configuration_names import short_names, told_apart
+    from ragsweep.sweeps.configuration_names import short_names, short_values
     from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
 
     kept = [item for item in parsed if item.type is not OverrideType.DEL]
@@ -176,7 +176,7 @@ def name_and_settings(
     telling = [name for name in by_name if name.partition(".")[0] not in UNNAMED]
     shown = [name for name in swept or telling if name in by_name]
     values = [_text(by_name[name]) for name in shown]
-    words = [_word(name, told_apart([text])[text]) for name, text in zip(short_names(shown), values, strict=True)]
+    words = [_word(name, short_values([text])[text]) for name, text in zip(short_names(shown), values, strict=True)]
     words_of_command = shlex.split(os.environ.get(COMMAND, ""))
     record = words_of_command[words_of_command.index("--from") + 1] if "--from" in words_of_command else ""
     unchanged = f"from {Path(record).name if '.' in record else record[:8]}" if record else "defaults"

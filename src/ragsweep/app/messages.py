@@ -84,7 +84,7 @@ def in_one_line(error: BaseException, config: str = "config") -> str:
         return next((f"{typed}: expected one of {', '.join(names)}" for typed, names in options.items() if names), text)
     if unknown := unknown_name(error):
         file = re.match(r"In '(\w+/.+?)': ", text)
-        no_group = f"there is no group {unknown} to override; a group is named as in '/retriever'"
+        no_group = f"there is no group {unknown}: write /retriever, below a first line '# @package _global_'"
         return f"conf/{file[1]}.yaml: {no_group}" if file else _unknown_in(unknown, config)
     if isinstance(error, OmegaConfBaseException):
         return f"{error.full_key}: {first_line(error)}" if error.full_key else first_line(error)

@@ -1,4 +1,4 @@
-"""What every room uses: errors, digests, plugins, the project folder, the terminal, untrusted files, chart style."""
+"""Shared by all rooms: errors, digests, plugins, the project folder, the terminal, untrusted files, chart style."""
 
 from __future__ import annotations
 

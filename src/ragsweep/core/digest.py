@@ -25,7 +25,7 @@ class DigestedTexts(tuple[str, ...]):
 
     @cached_property
     def digest(self) -> str:
-        """What `digest_texts` returns for them."""
+        """The digest of the texts, as `digest_texts` computes it."""
         return digest_texts(iter(self))
 
 

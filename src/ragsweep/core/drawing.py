@@ -37,7 +37,7 @@ def no_charts() -> Iterator[tuple[str, Figure]]:
 
 
 def start_drawing() -> None:
-    """Start the second process; it ends when this one ends, in whatever way."""
+    """Start the second process; it ends whenever this one ends."""
     _processes.append(ProcessPoolExecutor(1, get_context("spawn"), _get_ready))  # a fork would copy locks of threads
     interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both processes; this one handles it
     _processes[0].submit(os.getpid)

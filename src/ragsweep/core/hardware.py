@@ -1,4 +1,4 @@
-"""What this machine computes with, found without importing torch, so that a warm run stays a quick one."""
+"""The hardware of this machine, detected without importing torch, which is slow."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _nvidia_gpus() -> int:
 
 @cache
 def cpu_abilities() -> list[object]:
-    """What moves the last bits of a computation on the CPU: which one it is, and what libraries may use of it.
+    """Everything about the CPU that changes the last bits of a computation: its model, and limits set for libraries.
 
     Libraries choose their kernels by the CPU's instructions, by its maker and its model (MKL), and by the sizes of its
     caches (oneDNN), which go with the model.
@@ -70,7 +70,7 @@ def cores() -> int:
 
 
 def machine() -> str:
-    """What this process computes with, for a reader: the processor, the cores that it may use, and a GPU in use."""
+    """The hardware of this process in words: processor, usable cores, and the GPU if one is in use."""
     cpu = _cpu().get("model name") or platform.processor() or platform.machine()
     torch = sys.modules.get("torch")  # not imported for this
     gpu = [torch.cuda.get_device_name()] if torch is not None and torch.cuda.is_initialized() else []
@@ -89,7 +89,7 @@ def _flags() -> set[str]:
 
 @cache
 def _cpu() -> dict[str, str]:
-    """What Linux says of the first CPU, by field; nothing on other systems."""
+    """The fields of the first CPU in /proc/cpuinfo; empty on other systems than Linux."""
     try:
         first, _, _ = Path("/proc/cpuinfo").read_text(encoding="utf-8").partition("\n\n")
     except OSError:

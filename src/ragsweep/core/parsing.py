@@ -60,7 +60,7 @@ def from_json(text: str, *, allow_nan: bool = False) -> Any:
 
 
 def unzipped(content: bytes, packed: str | None, most_mb: float) -> bytes:
-    """What a server has sent, as it is if it is not packed; some pack what they were asked to send as it is.
+    """Decompress a server's response if it is compressed; some servers do that unasked.
 
     Args:
         content: What has arrived.

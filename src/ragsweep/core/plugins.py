@@ -38,7 +38,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Plugin:
-    """What a package brings. Classes and functions are named, so that nothing is imported before it is used.
+    """The contributions of a package. Classes and functions are named, so that nothing is imported before it is used.
 
     Attributes:
         about: What it is for, for `ragsweep --help`.
@@ -113,7 +113,7 @@ def _loaded(entry_point: EntryPoint) -> Plugin:
 
 
 def _flaw(plugin: Plugin) -> str | None:
-    """What is wrong with the folder of a plugin; None if nothing is."""
+    """A flaw in the folder of a plugin; None if it has none."""
     if plugin.conf is not None and not plugin.conf.is_dir():
         return f"its configuration folder {plugin.conf} does not exist"
     for group, option in plugin.defaults.items():

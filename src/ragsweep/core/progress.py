@@ -55,7 +55,7 @@ class Stopped(Exception):  # noqa: N818 - another item has failed, or the user h
 def in_threads(
     work: Callable[[Item, Event], Result], items: Sequence[Item], threads: int, *, noun: str, go_on: str
 ) -> list[Result]:
-    """What `work` returns for each item, in the same order. After a failure, no further item is begun.
+    """Call `work` for each item in threads. After a failure, no further item is begun.
 
     Args:
         work: Called in several threads, with an event that is set after a failure: it may raise `Stopped` then.

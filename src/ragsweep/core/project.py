@@ -1,4 +1,4 @@
-"""Where things are, and how a shell names them: folders, commands and settings, variables, and this start."""
+"""Folders of the project, and commands, settings and variables as a shell writes them."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def portable(value: Any) -> Any:
 
 
 def placed(path: str) -> Path:
-    """Where a path that `portable` has made is on this machine: in the project, or else among the bundled data."""
+    """The place of a path from `portable` on this machine: in the project, or else in the bundled data."""
     own = project() / path
     shipped = SHIPPED / path
     return shipped if path.startswith(f"{DATA}/") and shipped.exists() and not own.exists() else own

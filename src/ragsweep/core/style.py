@@ -1,4 +1,4 @@
-"""How our charts look: colours that colour-blind readers can tell apart, the same for the same thing everywhere."""
+"""The style of our charts: colours that colour-blind readers can tell apart, the same for the same thing everywhere."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def is_number(value: object) -> TypeGuard[int | float]:
 
 
 def positions(values: Sequence[Any]) -> list[float]:
-    """Where the values of a setting stand on an axis: numbers at their value, others at 0, 1, 2, ..."""
+    """The positions of a setting's values on an axis: numbers at their value, others at 0, 1, 2, ..."""
     return [float(value) for value in values] if all(map(is_number, values)) else [float(n) for n in range(len(values))]
 
 

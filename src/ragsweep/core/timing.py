@@ -1,4 +1,4 @@
-"""What a single query costs on its own, and with which machine that was measured."""
+"""The time of a single query, and the machine that measured it."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def put_together(noted: Sequence[Machines]) -> Machines:
 
 
 def with_note(build: Callable[[], Arrays]) -> Arrays:
-    """What `build` makes, with the note on the times that it takes as one more array, to be stored."""
+    """The arrays of `build`, with the note on their times as one more array, to be stored."""
     with noting() as noted:
         arrays = build()
     return {**arrays, NOTE: np.frombuffer(json.dumps(added_up(noted)).encode(), np.uint8)} if noted else arrays

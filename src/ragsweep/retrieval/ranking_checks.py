@@ -42,7 +42,7 @@ def check_encoder(encoder: Encoder) -> None:
 
 
 def checked_ranking(ranking: object, search: Search, depth: int, name: str) -> Ranking:
-    """The ranking that a class of this name returned for a search, with its arrays as int64 and float64.
+    """The ranking that a class returned for a search, checked, with its arrays as int64 and float64.
 
     Raises:
         RetrieverError: It is not a ranking, or deeper than was asked for: names the class, the first entry that is
@@ -94,7 +94,7 @@ def check_within(reranked: Ranking, ranking: Ranking, name: str) -> None:
 
 
 def checked_answers(answers: object, queries: int, name: str) -> Answers:
-    """The answers that a system of a class of this name returned for so many queries.
+    """The answers that a system returned, checked: they must be those of this many queries.
 
     Raises:
         RetrieverError: They have another form: names the class, the first entry that is wrong and what it should be.

@@ -28,7 +28,7 @@ MatchBy = Literal["id", "page", "text"]
 
 
 class Result(NamedTuple):
-    """What such a retriever says of a passage that it has retrieved; what it does not say is empty.
+    """A passage as an external retriever describes it; a field that it does not give is empty.
 
     Attributes:
         ids: The ids that it gives the passage, or its document.
@@ -46,7 +46,7 @@ class Result(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What came back for some queries.
+    """The results of an external retriever for some queries.
 
     Attributes:
         results: Of each query, best first; None for a query that was never asked, where only a record is read.
@@ -97,7 +97,7 @@ class ExternalRetriever(Retriever, ABC):
         """Raise an error if it cannot be used, before anything is recorded."""
 
     def has_kept(self, queries: Sequence[str]) -> bool:
-        """Whether the answers to all queries are kept, and nothing is asked: its system can be gone then."""
+        """Whether the answers to all queries are stored, so that the system itself is not needed."""
         return False
 
 

@@ -153,6 +153,6 @@ def _padded(rows: npt.NDArray[Any], width: int, empty: float) -> npt.NDArray[Any
 
 
 def _taken(arrays: Sequence[npt.NDArray[Any]], source: Indices) -> npt.NDArray[Any]:
-    """Of arrays with the same rows, one array that has each row from the array that `source` says."""
+    """One array whose row i is row i of the array with the number `source[i]`."""
     rows: npt.NDArray[Any] = np.stack(arrays)[source, np.arange(len(source))]
     return rows

@@ -113,7 +113,7 @@ class RunFileRetriever(Thresholded):
         return Ranking(content.passages[:, :depth], content.scores[:, :depth])
 
     def never_asked(self, search: Search, queries: Indices) -> Indices:
-        """All of the queries if the file has a line of none: else one without a line has got nothing."""
+        """All of these queries if the file has a line of none of them; else none: one without a line got nothing."""
         without = {*self._content(search).without_ranking}
         assert search.names is not None  # else it is refused
         asked = {search.names.queries[row] for row in queries.tolist()}

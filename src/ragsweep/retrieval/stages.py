@@ -143,18 +143,18 @@ def total_bytes(rankings: Sequence[Ranking]) -> Indices:
 
 
 def _kept(stage: object, inputs: list[object], build: Callable[[], Arrays]) -> Arrays:
-    """What a stage makes of its inputs, from its store if that has it."""
+    """The arrays that a stage computes from these inputs, taken from its store if it has them."""
     store, name = store_of(stage), type(stage).__name__.removesuffix("Retriever").lower() or "retriever"
     return without_note(store.get(name, [identity(stage), *inputs], build) if store and store.enabled else build())
 
 
 def _searched(stage: Ranker | Reranker, search: Search) -> Search:
-    """What a stage searches: without names if it is kept, as these are no part of its key."""
+    """The search as a stage gets it: without names if its results are stored, as their key has no names."""
     return search if store_of(stage) is None else replace(search, names=None)
 
 
 def store_of(stage: object) -> Store | None:
-    """What keeps a stage; None for one that has no store, or finds by name."""
+    """The store of a stage; None if it has none, or finds by name."""
     store = None if getattr(stage, "finds_by_name", False) else getattr(stage, "store", None)
     return store if isinstance(store, Store) else None
 

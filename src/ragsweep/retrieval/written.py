@@ -107,7 +107,7 @@ class WrittenIngest(Written, Ingest):
 
     @property
     def without_effect(self) -> tuple[str, ...]:
-        """The size of a part of the document that the model is not shown."""
+        """`around`, if the prompt shows no part of the document."""
         return () if "document" in NAME.findall(self.prompt) else ("around",)
 
     def index_texts(self, documents: Sequence[Document], passages: Sequence[Passage]) -> list[str]:
@@ -164,7 +164,7 @@ class WrittenQuery(Written, Expander):
 
     @property
     def without_effect(self) -> tuple[str, ...]:
-        """The fusion of a single search."""
+        """`fusion`, if there is a single search."""
         return ("fusion",) if self._searches == 1 else ()
 
     def expand(self, search: Search, ranker: Ranker) -> Expansion:

@@ -1,5 +1,6 @@
 """Intervals, comparisons, selection, power and standings: arrays in, arrays out."""
 
+from ragsweep.statistics.all_pairs import flipped_p, mcnemar_of_pairs, mcnemar_p, paired_p
 from ragsweep.statistics.best import (
     ComparisonWithBest,
     compare_aggregates_with_best,
@@ -22,7 +23,6 @@ from ragsweep.statistics.intervals import (
     spread,
 )
 from ragsweep.statistics.margin import AgainstBaseline, against_baseline
-from ragsweep.statistics.mcnemar import flipped_p, mcnemar_of_pairs, mcnemar_p, paired_p
 from ragsweep.statistics.power import detectable_difference
 from ragsweep.statistics.selection import Selection, SelectionByType, select, select_by_type
 from ragsweep.statistics.standings import WORTHWHILE, Power, Standings, standings, standings_by_aggregate

@@ -17,7 +17,7 @@ MOST_DIGITS = 17  # that tell any two numbers apart
 
 @dataclass(frozen=True)
 class Certificate:
-    """What the queries show about a promise.
+    """The result of testing a promised share of successes.
 
     Attributes:
         cutoff: The smallest cutoff that is shown to keep the promise. None if no measured cutoff is.
@@ -76,7 +76,7 @@ def _needed(rate: float, share: float, level: float) -> int | None:
 
 @dataclass(frozen=True)
 class CertifiedThreshold:
-    """What questions without an answer show about a promised rate of false finds.
+    """The result of testing a promised rate of false finds.
 
     Attributes:
         shown: Whether any threshold is shown to keep the promise.

@@ -97,7 +97,7 @@ def compare_with_reference(
 
 
 def paired(differences: Array, groups: Groups | None, resamples: int, seed: int) -> Paired:
-    """What differences show, shape [comparisons, queries]. Those that are rounding errors are set to 0, in place."""
+    """Test differences of shape [comparisons, queries]. Rounding errors among them are set to 0, in place."""
     without_rounding(differences)
     queries, difference = differences.shape[1], differences.mean(axis=1)
     deviation = differences.std(axis=1) * np.sqrt(queries / max(queries - 1, 1))

@@ -25,7 +25,7 @@ DATA_GROUPS = ("dataset", "corpus", "questions")  # swept settings of these grou
 
 @dataclass(frozen=True)
 class AcrossDatasets:
-    """What the decisions on several datasets say together. Arrays have shape [datasets, configurations].
+    """The decisions on several datasets, combined. Arrays have shape [datasets, configurations].
 
     Attributes:
         decisions: The decision on each dataset; at least two.
@@ -187,7 +187,7 @@ class AcrossDatasets:
 
     @cached_property
     def regrets(self) -> Array:
-        """What each configuration loses against the best measured one of each dataset (regret; Savage 1951)."""
+        """The loss of each configuration against the best measured one of each dataset (regret; Savage 1951)."""
         gains = self._sign * self.means
         lost: Array = gains.max(axis=1, keepdims=True) - gains
         return lost
@@ -241,7 +241,7 @@ class AcrossDatasets:
 
     @cached_property
     def verdicts(self) -> dict[str, str]:
-        """What is decided of each configuration: `chosen`, `tied`, `worse`, `only one`, `left out` or `control`."""
+        """The verdict on each configuration: `chosen`, `tied`, `worse`, `only one`, `left out` or `control`."""
         controls = [self.label(run) for run in self.outcomes if run.facts.control]
         left_out = {label: "control" if label in controls else "left out" for label in self.left_out}
         compared = ["tied" if tied else "worse" for tied in self._on_all(self.tied)]

@@ -25,7 +25,7 @@ UNASKED_SAVING = 0.1  # share of a cost that nobody asked to save: passages of o
 
 
 def units(sweep: Sweep, metric: str) -> Array:
-    """What tests take as independent: a metric by query, or totals by group, higher is better; [outcomes, units]."""
+    """A metric of the independent units of tests, queries or groups; higher is better; shape [outcomes, units]."""
     return sweep.groups.totals(sweep.sign(metric) * sweep.scores(metric))
 
 
@@ -73,7 +73,7 @@ class Choice:
 
     @property
     def prefer(self) -> str | None:
-        """What chooses among configurations that are as good: what is configured, or `by_cost`."""
+        """The cost or score that chooses among equally good configurations: the configured one, or `by_cost`."""
         return self.allowed.settings.prefer or self.by_cost
 
     @property
@@ -216,7 +216,7 @@ def choose(sweep: Sweep, cutoff: int | None) -> Choice:
 
 
 def settled(choices: Sequence[Choice]) -> Sequence[Choice]:
-    """Those that a headline can be about: several configurations compete, and each spends the budget, if there is one.
+    """The choices that a headline can be about: several configurations compete, and each spends its budget.
 
     Where there are none, those that are nearest to that.
     """

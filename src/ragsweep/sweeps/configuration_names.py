@@ -35,8 +35,8 @@ def as_text(value: object) -> str:
     return "null" if value is None else f"{value:g}" if is_number(value) else str(value)
 
 
-def told_apart(values: Iterable[object]) -> dict[str, str]:
-    """How the values of a setting are shown: files without the folders that are not needed to tell them apart.
+def short_values(values: Iterable[object]) -> dict[str, str]:
+    """The shown form of a setting's values: files without folders that are not needed to distinguish them.
 
     Returns:
         What is shown for each value, by the value as text.

@@ -124,12 +124,12 @@ class Decision:
 
     @cached_property
     def promises(self) -> list[Promise]:
-        """What the queries show about each promise of `decision.target`, for the named configuration."""
+        """The result for each promise of `decision.target`, for the named configuration."""
         return list(promises(self.sweep, self.named))
 
     @cached_property
     def threshold(self) -> ThresholdPromise | None:
-        """What the questions that should find nothing show about their promise; None without one."""
+        """The result for the promise about questions that should find nothing; None without one."""
         return threshold_promise(self.sweep, self.named)
 
     @cached_property
@@ -284,5 +284,5 @@ def decide_each(sweep: Sweep) -> list[Decision]:
 
 
 def costs_of_all(sweep: Sweep) -> list[str]:
-    """Those of `decision.costs` that were measured of every configuration."""
+    """The costs in `decision.costs` that were measured for every configuration."""
     return [name for name in sweep.settings.costs if all(run.value(name) is not None for run in sweep.outcomes)]

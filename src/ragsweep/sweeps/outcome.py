@@ -123,7 +123,7 @@ class Outcome:
 
     @cached_property
     def statistics(self) -> dict[str, dict[str, float]]:
-        """Of each metric: the column of a table and its value, such as `recall` and `recall_low`."""
+        """The columns of each metric with their values, such as `recall` and `recall_low`."""
         means = [name for name in self.facts.metrics if name not in self.facts.aggregates]
         values = np.array([self.per_query[name] for name in means], dtype=float).reshape(-1, len(self.per_query))
         shares = np.array([self.facts.metrics[name].wilson for name in means], dtype=bool)

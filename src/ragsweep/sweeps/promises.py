@@ -43,17 +43,12 @@ class Promise:
 
 def at_each_cutoff(sweep: Sweep, run: Outcome, metric: str) -> tuple[list[int], tuple[float, ...]]:
     """The measured cutoffs of a configuration in ascending order, and a metric at each."""
-    runs = sorted(_at_all_cutoffs(sweep, run), key=lambda one: one.cutoff or 0)
-    return [one.cutoff or 0 for one in runs], tuple(one.value(metric) or 0.0 for one in runs)
-
-
-def _at_all_cutoffs(sweep: Sweep, run: Outcome) -> list[Outcome]:
-    """The runs of the configuration of a run."""
-    return [other for other in sweep.outcomes if other.configuration == run.configuration]
+    cuts = sorted(sweep.cuts_of(run), key=lambda cut: cut.cutoff or 0)
+    return [cut.cutoff or 0 for cut in cuts], tuple(cut.value(metric) or 0.0 for cut in cuts)
 
 
 def promises(sweep: Sweep, named: Outcome) -> Iterator[Promise]:
-    """What the queries show about each promise, of the configuration that was chosen by the same queries."""
+    """The result for each promise, for the configuration that was chosen by the same queries."""
     for metric, share in (sweep.settings.target or {}).items():
         curve, queries = sweep.deepest(named).facts.at_k.get(metric), len(named.per_query)
         cutoffs: Sequence[int] = range(1, max(1, len(curve or ())) + 1)
@@ -62,11 +57,8 @@ def promises(sweep: Sweep, named: Outcome) -> Iterator[Promise]:
         if not curve and metric in named.per_query:  # it does not depend on a cutoff
             curve = (float(named.per_query[metric].mean()),)
         if curve:
-            columns = [
-                run.per_query[metric].to_numpy(float)
-                for run in _at_all_cutoffs(sweep, named)
-                if metric in run.per_query
-            ]
+            cuts = [cut for cut in sweep.cuts_of(named) if metric in cut.per_query]
+            columns = [cut.per_query[metric].to_numpy(float) for cut in cuts]
             effective = int(effective_queries(np.array(columns or [np.ones(queries)]), sweep.groups).min())
             hits = [int(value * effective + ROUNDING) for value in curve]
             shown = certify(hits, effective, share, configurations=sweep.configurations)
@@ -107,7 +99,7 @@ class ThresholdPromise:
 
 
 def threshold_promise(sweep: Sweep, named: Outcome) -> ThresholdPromise | None:
-    """What the questions that should find nothing show about their promise in `decision.target`; None without one.
+    """The result for the promise in `decision.target` about questions that should find nothing; None without one.
 
     The configuration is chosen by other questions, which needs no correction, unless a metric of these takes part.
     """

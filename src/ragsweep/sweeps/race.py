@@ -1,4 +1,4 @@
-"""What a race between configurations was asked to do, what it cost, and which configurations it dropped."""
+"""The settings of a race between configurations, its cost, and the configurations that dropped out."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class RaceRecord:
         return from_record(cls, json.dumps({**fields, "settings": settings}))
 
     def as_record(self) -> dict[str, Any]:
-        """As `decision.json` has it; `of` is what a grid would measure."""
+        """The record in `decision.json`; `of` is the number that a grid would measure."""
         return {
             **self.settings._asdict(),
             "configurations": self.configurations,
@@ -96,7 +96,7 @@ class RaceRecord:
 
     @property
     def section(self) -> dict[str, list[str]]:
-        """What a report says of each configuration that dropped out."""
+        """A line of the report for each configuration that dropped out."""
         lines = [
             f"{racer.name} after {racer.questions} of {self.questions} questions, with a mean of {racer.mean:.3f} there"
             for racer in self.dropped

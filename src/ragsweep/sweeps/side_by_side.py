@@ -8,7 +8,7 @@ from typing import Any
 
 from ragsweep.core.csv_files import TAKEN, setting_columns
 from ragsweep.statistics import STATISTICS
-from ragsweep.sweeps.configuration_names import as_number, as_text, short_names, told_apart
+from ragsweep.sweeps.configuration_names import as_number, as_text, short_names, short_values
 from ragsweep.sweeps.decision_settings import DecisionSettings
 from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.sweep import Sweep
@@ -58,7 +58,7 @@ def _by_differences(outcomes: Sequence[Outcome]) -> list[Outcome]:
         differing = telling
     shortened = dict(zip(differing, short_names(differing), strict=True))
     swept = [{name: _setting(run.settings[name]) for name in differing if name in run.settings} for run in outcomes]
-    shown = {name: told_apart({own[name] for own in swept if name in own}) for name in differing}
+    shown = {name: short_values({own[name] for own in swept if name in own}) for name in differing}
     words = [[f"{shortened[name]}={shown[name][as_text(value)]}" for name, value in own.items()] for own in swept]
     return [
         replace(run, name=" ".join(own) or run.name, swept=values, paths={})
@@ -81,7 +81,7 @@ def with_own_columns(outcomes: Sequence[Outcome]) -> list[Outcome]:
     given = [outcome.given for outcome in outcomes]
     swept = dict.fromkeys(name for values in given for name in values)
     columns = setting_columns(swept, set(_columns(outcomes)))
-    shown = {name: told_apart(values[name] for values in given if name in values) for name in swept}
+    shown = {name: short_values(values[name] for values in given if name in values) for name in swept}
 
     def renamed(run: Outcome, values: Mapping[str, Any]) -> Outcome:
         texts = {name: shown[name][value] for name, value in values.items() if isinstance(value, str)}

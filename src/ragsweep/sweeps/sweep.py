@@ -104,8 +104,11 @@ class Sweep:
 
     def deepest(self, run: Outcome) -> Outcome:
         """The run of the same configuration with the largest cutoff: its curves are the longest."""
-        runs = (other for other in self.outcomes if other.configuration == run.configuration)
-        return max(runs, key=lambda other: other.cutoff or 0)
+        return max(self.cuts_of(run), key=lambda cut: cut.cutoff or 0)
+
+    def cuts_of(self, run: Outcome) -> list[Outcome]:
+        """The runs of the configuration of a run, at all cutoffs."""
+        return [other for other in self.outcomes if other.configuration == run.configuration]
 
     def only(self, outcomes: Sequence[Outcome]) -> Sweep:
         """Some of the runs."""

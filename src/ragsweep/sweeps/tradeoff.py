@@ -95,7 +95,7 @@ def _alike(sweep: Sweep, cost: str) -> Mask | None:
 
 
 def _distinct(outcome: Outcome, cost: str) -> tuple[object, ...]:
-    """What makes configurations count once on a front."""
+    """Configurations with equal values count once on a front."""
     return outcome.measured, outcome.cutoff, outcome.value(cost)
 
 

@@ -76,7 +76,7 @@ class MeasureFact(Metric):
 
     @property
     def is_one_time(self) -> bool:
-        """Whether it is a time that was taken once, of all queries together, so that chance cannot be told from it."""
+        """Whether it is one time for all queries together, which says nothing about chance."""
         return len({*self.sample}) == 1 or (not self.sample and self.machines is not None)
 
 
@@ -88,7 +88,7 @@ class Bounds(NamedTuple):
 
 
 class UnreadText(NamedTuple):
-    """Texts of a kind, of which a model reads some not to their end.
+    """How many texts of one kind are longer than what a model reads of them.
 
     Attributes:
         model: Its name.
@@ -138,7 +138,7 @@ class ReturnedFact(NamedTuple):
 
 
 class JudgedFact(NamedTuple):
-    """How much of what a configuration finds somebody judged; the rest counts as wrong.
+    """The judged share of what a configuration finds; the rest counts as wrong.
 
     Attributes:
         share: Of everything that it finds.

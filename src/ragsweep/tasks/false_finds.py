@@ -86,7 +86,7 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FalseFinds:
-    """Scores without the threshold of the run, and what is given with it. Where nothing is, the score is -inf.
+    """The scores of a run without its threshold, and what it returns with it; -inf is the score of nothing.
 
     Attributes:
         kind: What is found.
@@ -261,7 +261,7 @@ def draw(finds: FalseFinds, draw_others: Callable[..., Iterator[tuple[str, Figur
 
 
 def _over(part: Array, total: Array, otherwise: float) -> Array:
-    """The shares, and this value where a resample has nothing of a kind."""
+    """Each part as a share of its total, or `otherwise` where the total is 0."""
     share: Array = np.divide(part, total, out=np.full_like(total, otherwise), where=total > 0)
     return share.clip(max=1)  # sums are rounded
 

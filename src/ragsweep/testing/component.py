@@ -1,4 +1,4 @@
-"""What must hold of every class that a configuration composes, and the corpus on which contracts run."""
+"""Tests of every class that a configuration composes, and the corpus on which contracts run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SEARCH = Search(
 
 
 class ComponentContract:
-    """What must hold of every component.
+    """Tests of every component.
 
     Attributes:
         component: Your class.

@@ -1,4 +1,4 @@
-"""What must hold of dataset formats, corpora, questions and chunkers."""
+"""Tests of dataset formats, corpora, questions and chunkers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DOCUMENT_TEXTS = (
 
 
 class ChunkerContract(ComponentContract):
-    """What must hold of a chunker.
+    """Tests of a chunker.
 
     Attributes:
         texts: What it cuts.
@@ -92,7 +92,7 @@ class ChunkerContract(ComponentContract):
 
 
 class DatasetContract(ComponentContract):
-    """What must hold of a dataset format; `settings` name a dataset to read."""
+    """Tests of a dataset format; `settings` name a dataset to read."""
 
     def test_what_it_reads_can_be_measured(self, made: Any) -> None:
         """Names, offsets, queries, judgments and cases are checked; a text can be retrieved, or a case answered."""
@@ -120,7 +120,7 @@ class DatasetContract(ComponentContract):
 
 
 class CorpusContract(ComponentContract):
-    """What must hold of a corpus; `settings` name one to read."""
+    """Tests of a corpus; `settings` name one to read."""
 
     def test_every_document_has_its_own_name_and_a_page(self, made: Any) -> None:
         documents = made.read()
@@ -162,7 +162,7 @@ class Loaded(DatasetFormat):
 
 
 class QuestionsContract(ComponentContract):
-    """What must hold of questions; `settings` name some to read.
+    """Tests of questions; `settings` name some to read.
 
     Attributes:
         documents: What they are about.

@@ -1,4 +1,4 @@
-"""What must hold of language models."""
+"""Tests of language models."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Reply(BaseModel):
 
 
 class LanguageModelContract(ComponentContract):
-    """What must hold of a language model. What it offers besides is checked where it does.
+    """Tests of a language model. Optional abilities are tested where it has them.
 
     Attributes:
         prompts: What it is asked.

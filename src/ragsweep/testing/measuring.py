@@ -1,4 +1,4 @@
-"""What must hold of metrics and tasks."""
+"""Tests of metrics and tasks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CUTOFFS = (1, 3, 10, DEPTH, 2 * DEPTH)
 
 
 class MetricContract:
-    """What must hold of a metric of rankings.
+    """Tests of a metric of rankings.
 
     Attributes:
         metric: Your function: `(judged, k)` to an array of shape [queries].
@@ -83,7 +83,7 @@ class MetricContract:
 
 
 class TaskContract(ComponentContract):
-    """What must hold of a task; `settings` are what its configuration gives it."""
+    """Tests of a task; `settings` are what its configuration gives it."""
 
     @pytest.fixture
     def items(self, made: Task) -> Items:

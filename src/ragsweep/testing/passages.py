@@ -1,4 +1,4 @@
-"""What must hold of what is indexed and of what is returned for passages, and of systems that bring their own."""
+"""Tests of what is indexed and of what is returned for passages, and of systems that bring their own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RESULTS = 3  # that a system is asked for
 
 
 class IngestContract(StageContract):
-    """What must hold of a component that says what is indexed.
+    """Tests of a component that says what is indexed.
 
     Attributes:
         documents: They are cut into passages of 100 characters.
@@ -69,7 +69,7 @@ class IngestContract(StageContract):
 
 
 class ReturnedUnitContract(ComponentContract):
-    """What must hold of a class that says what is returned.
+    """Tests of a class that says what is returned.
 
     Attributes:
         texts: Those of the pages of two documents.
@@ -108,7 +108,7 @@ class ReturnedUnitContract(ComponentContract):
 
 
 class SystemContract(ComponentContract):
-    """What must hold of every retriever that brings passages.
+    """Tests of every retriever that brings passages.
 
     Attributes:
         queries: What is asked; each has a result.

@@ -1,4 +1,4 @@
-"""What must hold of the stages of retrieval, of systems that retrieve elsewhere, and of what is returned."""
+"""Tests of the stages of retrieval, of systems that retrieve elsewhere, and of what is returned."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def equal(one: Ranking, other: Ranking) -> bool:
 
 
 class StageContract(ComponentContract):
-    """What must hold of every stage."""
+    """Tests of every stage."""
 
     def test_what_it_computed_can_be_found_again(self, store: Store) -> None:
         assert identity(self.make(store)) == identity(self.make(store))
 
 
 class OrderContract(StageContract):
-    """What must hold of a stage that orders passages.
+    """Tests of a stage that orders passages.
 
     Attributes:
         search: The corpus and the queries.
@@ -80,7 +80,7 @@ class OrderContract(StageContract):
 
 
 class RankerContract(OrderContract):
-    """What must hold of a ranker."""
+    """Tests of a ranker."""
 
     def ordered(self, made: Any, queries: Any, depth: int) -> Ranking:
         """The ranking of these queries."""
@@ -117,7 +117,7 @@ class RankerContract(OrderContract):
 
 
 class FusionContract(StageContract):
-    """What must hold of a fusion.
+    """Tests of a fusion.
 
     Attributes:
         rankings: How many rankings it is given.
@@ -146,7 +146,7 @@ class FusionContract(StageContract):
 
 
 class RerankerContract(OrderContract):
-    """What must hold of a reranker. It is given rankings by BM25, which has nothing for one of the queries."""
+    """Tests of a reranker. It is given rankings by BM25, which has nothing for one of the queries."""
 
     def ordered(self, made: Any, queries: Any, depth: int) -> Ranking:
         """The candidates of these queries, reranked."""
@@ -160,7 +160,7 @@ class RerankerContract(OrderContract):
 
 
 class EncoderContract(StageContract):
-    """What must hold of an encoder.
+    """Tests of an encoder.
 
     Attributes:
         search: Has the texts.
@@ -187,7 +187,7 @@ class EncoderContract(StageContract):
 
 
 class RewriterContract(StageContract):
-    """What must hold of a rewriter.
+    """Tests of a rewriter.
 
     Attributes:
         search: Has the queries.
@@ -204,7 +204,7 @@ class RewriterContract(StageContract):
 
 
 class ExpanderContract(StageContract):
-    """What must hold of a rewriter with a method `expand`.
+    """Tests of a rewriter with a method `expand`.
 
     Attributes:
         search: The corpus and the queries.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import string
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -86,11 +85,6 @@ def count_of_words(text: str) -> int:
 def has_spaceless(text: str) -> bool:
     """Whether a text has a letter of a script without spaces."""
     return not text.isascii() and A_SPACELESS.search(text) is not None
-
-
-def is_right_to_left(word: str) -> bool:
-    """Whether a word begins with a letter of a script that is written from right to left."""
-    return unicodedata.bidirectional(word[0]) in ("R", "AL")
 
 
 def written_words(text: str) -> list[str]:

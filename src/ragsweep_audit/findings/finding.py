@@ -152,11 +152,11 @@ class Finder(Component, ABC):
     of_rankings: ClassVar[bool] = False
 
     def lacks(self, audited: Audited) -> str:
-        """Why it cannot be looked for, as the end of a sentence; empty if it can."""
+        """The reason why it cannot be looked for, as the end of a sentence; empty if it can."""
         return ""
 
     def limits(self, audited: Audited) -> str:
-        """In which part of the dataset alone it is looked for, as the end of a sentence; empty if in all of it."""
+        """The part of the dataset in which it is looked for, as the end of a sentence; empty for all of it."""
         return ""
 
     def depends_on(self, audited: Audited) -> Sequence[object] | None:
@@ -168,7 +168,7 @@ class Finder(Component, ABC):
         """The findings of this kind; none if nothing is wrong."""
 
     def finding(self, problem: str, names: Sequence[str], out_of: int, **about: Any) -> Finding:
-        """A finding about things with these names, of so many that were checked.
+        """A finding about things with these names; `out_of` were checked.
 
         `about` may have a `cost`, `advice` and `count` of its own, where these are not those of the class, and the
         number of names; all else are details for programs.

@@ -75,7 +75,7 @@ def _with_swaps(dataset: Dataset, ranks: UnitRanks, trial: int) -> Dataset:
 
 
 def _finds_shift(dataset: Dataset, ranks: UnitRanks, relevance_level: int, level: float) -> bool:
-    """Whether judged pages that are all one too small are found."""
+    """Whether a shift of all judged pages by one is found."""
     qrels = dataset.qrels
     source = np.array([unit.rpartition("#")[0] for unit in dataset.units], dtype=object)
     page = np.maximum(qrels.unit - 1, 0)

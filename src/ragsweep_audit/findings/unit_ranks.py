@@ -74,7 +74,7 @@ def evenly_spread(queries: Indices) -> Indices:
 
 
 def sampled_part(queries: int) -> str:
-    """In how many of so many queries a problem is looked for; empty if in all of them."""
+    """The part of the queries in which a problem is looked for, as words; empty for all of them."""
     return f"in {MOST_AUDITED_QUERIES:,} of {queries:,} queries" if queries > MOST_AUDITED_QUERIES else ""
 
 

@@ -230,7 +230,7 @@ class Unjudged(Finder):
 
 
 def _sampled(items: Dataset) -> Dataset:
-    """The dataset, or of many queries some judged ones, with their judgments."""
+    """The dataset; if it has many queries, with a sample of the judged ones."""
     if not sampled_part(len(items.queries)):
         return items
     queries = evenly_spread(np.unique(items.qrels.query))

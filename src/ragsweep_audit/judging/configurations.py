@@ -29,7 +29,7 @@ from ragsweep_audit.judging.pool import Ranked
 
 
 def rankings_of_overrides(overrides: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
-    """The cutoff, and what each configuration that the overrides list ranks.
+    """The cutoff, and the ranking of each configuration that the overrides list.
 
     Raises:
         ConfigError: An override is wrong, is given twice, or sweeps k.
@@ -61,7 +61,7 @@ def _rankings(configurations: Iterable[DictConfig], labels: Sequence[str]) -> It
 
 
 def rankings_of_sweep(sweep_id: str, overrides: Sequence[str], modules: Sequence[str]) -> tuple[int, Iterator[Ranked]]:
-    """The cutoff, and what each configuration of a recorded sweep ranks at its largest one.
+    """The largest cutoff of a recorded sweep, and the ranking of each configuration at it.
 
     Args:
         sweep_id: The sweep.

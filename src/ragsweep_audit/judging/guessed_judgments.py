@@ -51,7 +51,7 @@ def model_of(overrides: Sequence[str]) -> tuple[LanguageModel, str]:
 
 
 def with_guesses(pool: Pool, model: LanguageModel, highest: int, tokens: int) -> Pool:
-    """The pool with a guess of each grade that could tell and that nobody has given.
+    """The pool with a guess for each pair that nobody has judged and that can change a difference.
 
     Args:
         pool: The pairs.

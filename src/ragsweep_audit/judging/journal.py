@@ -95,7 +95,7 @@ class Journal:
             raise ConfigError(f"{self.path}: cannot be written ({error})") from error
 
     def _open(self) -> None:
-        """Take in what the file has, or begin it."""
+        """Read the file, or begin it."""
         head = JournalHead.read(self.path)
         about = {"strategy": "race", "metric": self.pool.metric, "k": self.pool.k, "margin": self.margin}
         about |= {"level": self.level, "seed": self.seed, "highest": self.highest, "pool": self.pool.digest}
@@ -158,7 +158,7 @@ class Journal:
         return True
 
     def _drawn(self) -> dict[str, Any] | None:
-        """The next draw, as its line says it; None if no pair is left."""
+        """The next draw, as the fields of its line; None if no pair is left."""
         if (draw := self.race.draw()) is None:
             return None
         number, pair = self.race.drawn, self.pool.pairs[draw.pair]
@@ -170,7 +170,7 @@ class Journal:
         return {"judge": self.judge, "time": datetime.now(UTC).isoformat(timespec="seconds")}
 
     def _add(self, line: Mapping[str, Any], drawn: Mapping[str, Any] | None = None) -> None:
-        """Write a line and take it in; for that of a draw, `drawn` is what was drawn for it."""
+        """Write a line and apply it; `drawn` is the draw of a line that announces one."""
         self._write(line)
         self._take_in(line, drawn)
 
@@ -187,7 +187,7 @@ class Journal:
         self._lines.append(line)
 
     def _read(self) -> None:
-        """Take in all whole lines of the file; the last one lacks its end where a process was killed."""
+        """Apply all complete lines of the file; the last one is incomplete where a process was killed."""
         with self.path.open("rb") as file:
             self._ends, self._lines = [len(file.readline(LARGEST_HEAD_MB * MB))], [{}]
             while content := file.readline(LONGEST_LINE):
@@ -204,7 +204,7 @@ class Journal:
                 self._ends.append(file.tell())
 
     def _take_in(self, line: Mapping[str, Any], drawn: Mapping[str, Any] | None = None) -> None:
-        """Take an event in. Raises `ValueError`, or an error of a missing field, for what does not belong here."""
+        """Apply an event. Raises `ValueError`, or an error of a missing field, for what does not belong here."""
         number, event = line["number"], line["event"]
         if event == "draw":
             if drawn is None:

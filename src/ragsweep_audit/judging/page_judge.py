@@ -84,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @dataclass(eq=False)
 class PageJudge(Judge):
-    """Asks on a page, from when it is made.
+    """Asks on a page, which is served as soon as the judge is made.
 
     Attributes:
         highest: The highest grade.

@@ -99,7 +99,7 @@ class Proposal:
         margin: float,
         leader: int,
     ) -> Proposal:
-        """Weigh what is still open most.
+        """A proposal that prefers the pairs that tell most between configurations still in the race.
 
         Args:
             weights: As of `Race`.
@@ -160,7 +160,7 @@ class Proposal:
         return not self.scores.any()
 
     def draw(self, at: float) -> Draw:
-        """The pair at a share, from 0 to 1, of the sum of all scores."""
+        """Draw the pair at this share, from 0 to 1, of the sum of all scores."""
         reached = np.cumsum(self.scores)
         total = float(reached[-1])
         pair = min(int(np.searchsorted(reached, at * total, side="right")), int(np.flatnonzero(self.scores)[-1]))

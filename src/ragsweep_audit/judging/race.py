@@ -30,7 +30,7 @@ STAYS = 0.5  # of the margin: how far another configuration must be ahead until 
 
 @dataclass(eq=False)
 class Race:
-    """What is known while judging goes on.
+    """The state of a race, from draw to draw.
 
     Attributes:
         weights: What a fully relevant unit adds to the metric, shape [configurations, pairs].
@@ -82,7 +82,7 @@ class Race:
 
     @property
     def estimates(self) -> Array:
-        """The estimated metric of each configuration, up to what all that are in the race share."""
+        """The estimated metric of each configuration, up to a constant that all in the race share."""
         return self._sums / self._total if self._total else self._certain
 
     @property
@@ -101,7 +101,7 @@ class Race:
         return np.where(self._once > 0, self._once + self._total - self._from, self._total) / self._total
 
     def _evidence(self, queries: Indices, *, exact: bool) -> Evidence:
-        """What the judgments show; exact where all is judged that tells between those in the race."""
+        """What the judgments show; exact if every pair that tells between those in the race is judged."""
         total = 0.0 if exact else self._total
         counted = self.counted if total else np.ones(len(self.grades))
         is_known = exact or self.learnt > 0
@@ -134,7 +134,7 @@ class Race:
 
     @property
     def is_settled(self) -> bool:
-        """Whether all is judged that tells between those in the race, and the judge could tell it."""
+        """Whether every pair that tells between those in the race is judged, and the judge could tell."""
         unsure = self.weights[self.running][:, self._unsure]
         return self.differing == 0 and not (len(self._unsure) and bool((np.ptp(unsure, axis=0) > 0).any()))
 
@@ -162,7 +162,7 @@ class Race:
         return draw
 
     def _propose(self) -> Proposal:
-        """Say anew with which chances pairs are drawn."""
+        """Compute the chances of the next draws."""
         self._proposal = Proposal.of(
             self.weights,
             running=np.flatnonzero(self.running),
@@ -201,7 +201,7 @@ class Race:
         return self.drop_out()
 
     def _count(self, draw: Draw, grade: float | None) -> None:
-        """Add a judgment to what is known and estimated."""
+        """Update the certain part and the estimates by a judgment."""
         pair, given = draw.pair, grade or 0.0
         weights = self.weights[:, pair]
         precision = draw.size**-2.0

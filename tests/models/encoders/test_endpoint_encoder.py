@@ -36,19 +36,21 @@ def vector(text, dimensions=36):
     return [text.lower().count(character) + 0.5 for character in (ascii_lowercase + digits)[-dimensions:]]
 
 
-def embeddings(texts, **more):
-    rows = [{"object": "embedding", "index": row, "embedding": vector(text)} for row, text in enumerate(texts)]
-    usage = {"prompt_tokens": 10 * len(texts), "total_tokens": 10 * len(texts)}
-    return {"object": "list", "data": rows[::-1], "usage": usage, **more}  # in any order
+def changed(change):
+    """Replies with embeddings, of which something is changed."""
+
+    def reply(prompt, times):
+        texts = prompt.split("\n")
+        rows = [{"object": "embedding", "index": row, "embedding": vector(text)} for row, text in enumerate(texts)]
+        usage = {"prompt_tokens": 10 * len(texts), "total_tokens": 10 * len(texts)}
+        body = {"object": "list", "data": rows[::-1], "usage": usage}  # in any order
+        change(body["data"])
+        return Reply(json.dumps(body).encode())
+
+    return reply
 
 
-def good(prompt, times):
-    return Reply(json.dumps(embeddings(prompt.split("\n"))).encode())
-
-
-def once(reply):
-    """Replies badly to the first request for some texts, and well to the next ones."""
-    return lambda prompt, times: reply if times == 1 else good(prompt, times)
+good = changed(lambda rows: None)
 
 
 @pytest.fixture
@@ -83,14 +85,6 @@ def test_a_prompt_precedes_each_text_of_its_role(server, encoder):
     assert prompted.fingerprint != encoder.fingerprint
 
 
-def test_embeddings_for_inner_products_keep_the_lengths_with_which_they_arrive(encoder):
-    by_dot = replace(encoder, similarity="dot")
-    assert by_dot.encode(TEXTS, "passage").tolist() == [vector(text) for text in TEXTS]
-    assert by_dot.fingerprint != encoder.fingerprint
-    ranking = rank(DenseRetriever(by_dot, NO_STORE), Search(tuple(TEXTS), ("corpus",)), 1)
-    assert ranking.scores[0, 0] == max(float(np.dot(vector(text), vector("corpus"))) for text in TEXTS)
-
-
 class TestOpenAI(EncoderContract):
     component = OpenAIEncoder
 
@@ -99,35 +93,29 @@ class TestOpenAI(EncoderContract):
         type(self).settings = {"model": "model", "base_url": server.url, "batch_size": 5}
 
 
-def test_embeddings_are_those_of_the_texts_in_their_order_and_normalised(encoder):
+def test_embeddings_are_those_of_the_texts_in_their_order_normalised_unless_for_inner_products(encoder):
     expected = np.array([vector(text) for text in TEXTS])
-    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-    np.testing.assert_allclose(encoder.encode(TEXTS, "passage"), expected, atol=1e-6)
-
-
-def wrong(change):
-    """A reply of which something is changed."""
-
-    def reply(prompt, times):
-        body = embeddings(prompt.split("\n"))
-        change(body)
-        return Reply(json.dumps(body).encode())
-
-    return reply
+    normalised = expected / np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(encoder.encode(TEXTS, "passage"), normalised, atol=1e-6)
+    by_dot = replace(encoder, similarity="dot")
+    assert by_dot.encode(TEXTS, "passage").tolist() == expected.tolist()
+    assert by_dot.fingerprint != encoder.fingerprint
+    ranking = rank(DenseRetriever(by_dot, NO_STORE), Search(tuple(TEXTS), ("corpus",)), 1)
+    assert ranking.scores[0, 0] == (expected @ vector("corpus")).max()
 
 
 def number(value):
-    return wrong(lambda body: body["data"][0]["embedding"].__setitem__(3, value))
+    return changed(lambda rows: rows[0]["embedding"].__setitem__(3, value))
 
 
 NO_MODEL = json.dumps({"error": {"message": f"no model, {KEY}"}}).encode()
 WRONG = [
-    (wrong(lambda body: body["data"].pop()), "of shape [3, 36], expected [4 texts, dimensions]"),
-    (wrong(lambda body: body["data"][0].update(index=0)), "other indices than 0 to 3, each once"),
-    (wrong(lambda body: [row.pop("index") for row in body["data"][:2]]), "other indices than 0 to 3"),
-    (wrong(lambda body: body["data"][0].update(embedding="AAAA")), "no list of embeddings"),
-    (wrong(lambda body: body["data"][0].update(embedding=[1.0])), "no list of embeddings of the same dimensions"),
-    (wrong(lambda body: [row.update(embedding=[0.0, 0.0]) for row in body["data"]]), "of zeros only"),
+    (changed(lambda rows: rows.pop()), "of shape [3, 36], expected [4 texts, dimensions]"),
+    (changed(lambda rows: rows[0].update(index=0)), "other indices than 0 to 3, each once"),
+    (changed(lambda rows: [row.pop("index") for row in rows[:2]]), "other indices than 0 to 3"),
+    (changed(lambda rows: rows[0].update(embedding="AAAA")), "no list of embeddings"),
+    (changed(lambda rows: rows[0].update(embedding=[1.0])), "no list of embeddings of the same dimensions"),
+    (changed(lambda rows: [row.update(embedding=[0.0, 0.0]) for row in rows]), "of zeros only"),
     (number(float("nan")), "not finite"),
     (number(1e300), "not finite"),
     (lambda prompt, times: Reply(b"<html>"), "cannot be read"),
@@ -147,36 +135,16 @@ def test_a_response_that_is_no_embeddings_is_one_line_and_not_paid_for_again(enc
 def test_embeddings_without_an_index_are_in_the_order_of_the_texts(encoder, server):
     """Such as those of an older Infinity. Gemini leaves out the index 0 alone."""
     expected = encoder.encode(TEXTS, "passage")
-
-    def unnumbered(prompt, times):
-        body = embeddings(prompt.split("\n"))
-        rows = [{"embedding": row["embedding"]} for row in body["data"][::-1]]
-        return Reply(json.dumps({**body, "data": rows}).encode())
-
-    server.reply = unnumbered
-    np.testing.assert_array_equal(encoder.encode(TEXTS, "passage"), expected)
-    server.reply = wrong(lambda body: body["data"][-1].pop("index"))
-    np.testing.assert_array_equal(encoder.encode(TEXTS, "passage"), expected)
-
-
-LIMIT = 30  # characters that the server reads
-
-
-def strict(prompt, times):
-    """Refuses a text of more than `LIMIT` characters, as TEI does."""
-    if all(len(text) <= LIMIT for text in prompt.split("\n")):
-        return good(prompt, times)
-    refusal = "Input validation error: `inputs` must have less than 512 tokens. Given: 534"
-    return Reply(json.dumps({"error": refusal, "error_type": "Validation"}).encode(), 413)
+    unnumbered = changed(lambda rows: [rows.reverse(), *(row.pop("index") for row in rows)])
+    for reply in (unnumbered, changed(lambda rows: rows[-1].pop("index"))):
+        server.reply = reply
+        np.testing.assert_array_equal(encoder.encode(TEXTS, "passage"), expected)
 
 
 def test_of_a_long_text_only_the_beginning_is_sent(encoder, server, capfd):
-    server.reply = strict
-    cut = replace(encoder, truncate=LIMIT)
-    texts = ["tea" * 20, "iron"]
-    embeddings = cut.encode(texts, "passage")
+    cut = replace(encoder, truncate=30).encode(["tea" * 20, "iron"], "passage")
     assert server.requests[-1]["input"] == ["tea" * 10, "iron"]
-    np.testing.assert_array_equal(embeddings, encoder.encode(["tea" * 10, "iron"], "passage"))
+    np.testing.assert_array_equal(cut, encoder.encode(["tea" * 10, "iron"], "passage"))
     assert "encoder.truncate=30: only the beginning of longer texts is sent" in capfd.readouterr().err
 
 

@@ -73,7 +73,7 @@ def joined(text: str, parts: Sequence[Span], ruler: Ruler, size: int, overlap: i
 
 
 def add(spans: list[Span], span: Span) -> None:
-    """Append a span, unless it is empty or within the last one; if the last one is within it, it takes its place."""
+    """Append a span. Skips an empty one and one within the last span; replaces a last span that is within it."""
     start, end = span
     if start == end or (spans and end <= spans[-1][1]):
         return

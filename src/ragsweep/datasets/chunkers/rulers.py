@@ -26,12 +26,12 @@ class TokenOffsets(Component, ABC):
 
     @property
     def window(self) -> tuple[int, str] | None:
-        """The tokens that its model reads of a passage, with special ones and this prompt; None if all or unknown."""
+        """The number of tokens that its model reads, special ones included, and its prompt; None without a limit."""
         return None
 
     @property
     def passage_tokens(self) -> int:
-        """Those of the window that a passage can have."""
+        """How many tokens of the window are left for the passage."""
         return 0
 
 
@@ -128,7 +128,7 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Limited:
-    """Measures by a ruler. What is longer than `most` by another one is longer than any size.
+    """Measures by a ruler, with a second one as a limit: what exceeds `most` by that one is longer than any size.
 
     Attributes:
         ruler: Measures the text.

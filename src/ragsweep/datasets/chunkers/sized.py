@@ -68,7 +68,7 @@ class SizedChunker(Chunker):
         raise NotImplementedError
 
     def _measured(self, texts: Sequence[str], unit: str | None = None) -> Iterator[tuple[str, Ruler]]:
-        """Each text as `_in_lines`, and what measures it, in `unit` or that of the settings."""
+        """Each text as `_in_lines`, with its ruler; `unit` replaces the unit of the settings."""
         for first in range(0, len(texts), TEXTS_AT_ONCE):
             batch = [self._in_lines(text) for text in texts[first : first + TEXTS_AT_ONCE]]
             if (unit or self.unit) == "characters" or self.tokenizer is None:

@@ -14,16 +14,7 @@ from ragsweep.datasets.model.collection import Collection, Document, Judgment, L
 from ragsweep.datasets.model.dataset_format import Questions
 from ragsweep.datasets.model.faults import Faults
 from ragsweep.datasets.model.pages import with_keys
-from ragsweep.datasets.readers.fields import (
-    Entry,
-    further_fields,
-    id_of,
-    listed,
-    shown_value,
-    text_of,
-    type_in,
-    whole_number,
-)
+from ragsweep.datasets.readers.fields import Entry, further_fields, id_of, key_in, listed, text_of, type_in
 from ragsweep.datasets.readers.files import kind_at
 from ragsweep.datasets.readers.qrels_files import read_qrels
 from ragsweep.datasets.readers.tables import read_entries
@@ -85,9 +76,9 @@ class BeirQuestions(Questions):
         return replace(collection, faults=faults, left_out=unranked, unjudged=unjudged)
 
     def _queries(self, path: Path, judged: Set[str], faults: Faults, excluded: list[Unranked]) -> Iterator[Query]:
-        """The judged queries that can be used; in `faults` why others cannot, and in `excluded` what they exclude.
+        """The judged queries that can be used. Adds to `faults` why others cannot, and to `excluded` what they exclude.
 
-        Where nothing is judged, all queries.
+        Without judgments, all queries.
         """
         has_type = self.type is None
         lines: dict[str, str] = {}
@@ -156,8 +147,5 @@ def excluded_in(entry: Entry, query_id: str, where: str) -> list[Unranked]:
     """The documents that an entry with a query excludes. Raises `DatasetError` if they are not ids."""
     value = entry.get(EXCLUDED)
     ids = value if isinstance(value, list) else [value]
-    names = ["" if name is None else name if isinstance(name, str) else whole_number(name) for name in ids]
-    if None in names:
-        raise DatasetError(f"{where}: the field {EXCLUDED!r} is {shown_value(value)}; expected a list of ids")
-    distinct = dict.fromkeys(str(name).strip() for name in names)
+    distinct = dict.fromkeys(key_in(name, f"{where}: an id in the field {EXCLUDED!r}") for name in ids)
     return [Unranked(query_id, name) for name in distinct if name not in NO_ID]

@@ -11,7 +11,7 @@ EASY_SHARE = 0.9  # of easy questions, from which on the set says nothing about 
 
 
 def caution_of_generated(queries: Sequence[Query]) -> str:
-    """What must be said first of configurations that these queries compare; empty if people asked them.
+    """The warning for comparisons by generated questions; empty if people asked them.
 
     Queries are generated if they have the columns of `ragsweep generate`, whatever file they were copied to.
     """

@@ -63,7 +63,7 @@ class OwnDataset(Selecting):
 
     @property
     def without_effect(self) -> Sequence[str]:
-        """Those of the corpus, too, whose settings a preset has."""
+        """Also those of the corpus, as a preset has them."""
         return [*super().without_effect, *self.corpus.without_effect, "preset", "spelt_out"]
 
     @property
@@ -85,7 +85,7 @@ class OwnDataset(Selecting):
 
 @contextmanager
 def as_typed(preset: Mapping[str, str], spelt_out: str = "") -> Iterator[None]:
-    """Let errors name the settings of a preset, and say how others of corpus and questions can be set."""
+    """Rewrite errors to name the settings of a preset, and to say how others of corpus and questions are set."""
     try:
         yield
     except (ConfigError, DatasetError) as error:

@@ -29,7 +29,7 @@ LONGEST_PART = 50  # characters of a word before or after its hyphen
 
 
 def _by_pdfium(path: Path) -> Iterator[str]:
-    """The texts of the pages by PDFium, which Chrome shows PDF files with.
+    """The texts of the pages by PDFium, the library of Chrome.
 
     Words that a hyphen breaks at the end of a line are joined. What is entered into a form and what is written on top
     of a page come after its text.
@@ -53,7 +53,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _own_hyphen(hyphen: re.Match[str], words: Counter[str]) -> str:
-    """The hyphen of a word itself: the document writes the word with it at least as often as without.
+    """The hyphen if it belongs to the word: the document writes the word with it at least as often as without.
 
     Nor is one put in before a digit, or before a capital, unless all is in capitals.
     """
@@ -85,13 +85,14 @@ def _filled_in(pdf: Any, index: int) -> Any:
 
 
 def _by_pypdf(path: Path) -> Iterator[str]:
-    """The texts of the pages by pypdf, in Python alone: in the order of the file."""
+    """The texts of the pages by pypdf, in the order of the file."""
     import pypdf
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of each object that it repairs
     with pypdf.PdfReader(path) as pdf:
         for page in pdf.pages:
-            yield _valid(with_unix_lines(page.extract_text()))
+            halves = with_unix_lines(page.extract_text()).encode("utf-16", "surrogatepass")  # of characters
+            yield halves.decode("utf-16", "replace")  # joined, or replaced where the other half is missing
 
 
 PARSERS: Mapping[Parser, Callable[[Path], Iterator[str]]] = {"pdfium": _by_pdfium, "pypdf": _by_pypdf}
@@ -132,11 +133,6 @@ def pages_of(parser: Parser, path: Path, *, labelled: bool) -> Iterator[tuple[st
 def with_unix_lines(text: str) -> str:
     """A text with the line ends of Unix."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _valid(text: str) -> str:
-    """A text in which halves of characters are joined, or replaced where the other half is missing."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _labels(path: Path) -> list[str]:

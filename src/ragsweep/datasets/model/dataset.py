@@ -192,7 +192,7 @@ class Dataset:
             queries=collection.queries,
             qrels=Qrels.of(judgments, collection.queries, positions),
             units=tuple(positions),
-            passage_units=_indices(positions[key] for key in keys),
+            passage_units=np.fromiter((positions[key] for key in keys), dtype=np.int64),
             empty_pages=tuple(empty),
             skipped=collection.skipped,
             columns=collection.columns,
@@ -333,7 +333,3 @@ def passages_in(document: Document, spans: Sequence[Span]) -> Iterator[tuple[Pas
         )
         numbers[page.page] += 1
         yield passage, pages
-
-
-def _indices(values: Iterable[int]) -> Indices:
-    return np.fromiter(values, dtype=np.int64)

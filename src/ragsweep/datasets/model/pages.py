@@ -147,7 +147,7 @@ class Pages:
         return [document.pages[0].unit]
 
     def _unknown(self, key: str) -> str:
-        """Says that there is no such unit, and what the corpus has instead."""
+        """The message for an unknown unit, with what the corpus has instead."""
         source, _, number = (key, "", "") if key in self._documents else key.rpartition("#")
         document = self._documents.get(source)
         if self._unit == "document" or (source and not number and not document):

@@ -130,7 +130,7 @@ def digests_of(texts: Sequence[str]) -> Digests:
 
 
 def check_embeddings(embeddings: object, encoder: Encoder, texts: Sequence[str]) -> Embeddings:
-    """What an encoder returned for these texts.
+    """The embeddings that an encoder returned for these texts, checked.
 
     Raises:
         EncoderError: It is not an array of finite floats, or not [texts, dimensions], or a row's length is not 1 and

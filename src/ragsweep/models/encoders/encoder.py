@@ -47,7 +47,7 @@ class TextModel(Component):
         return None
 
     def prompt(self, role: Role) -> str:
-        """What precedes each text of a role."""
+        """The prompt that precedes each text of a role."""
         return ""
 
 
@@ -81,7 +81,7 @@ class Encoder(TextModel, ABC):
         return self
 
     def reduce(self, embeddings: Embeddings) -> Embeddings:
-        """The embeddings that are searched, of those of `unreduced`."""
+        """The embeddings that are searched, made from those of `unreduced`."""
         return embeddings
 
     def for_role(self, role: Role) -> Encoder:
@@ -89,7 +89,7 @@ class Encoder(TextModel, ABC):
         return self
 
     def of_length_1(self, embeddings: Embeddings) -> Embeddings:
-        """The embeddings for what needs cosines whatever the similarity; zeros stay zeros."""
+        """The embeddings with length 1, for cosines whatever the similarity is; zeros stay zeros."""
         return normalised(embeddings) if self.similarity == "dot" else embeddings
 
 

@@ -53,7 +53,7 @@ class Prompted(Encoder):
     prompts: Mapping[str, str | None] = field(default_factory=dict, hash=False)
 
     def prompt(self, role: Role) -> str:
-        """What precedes texts of a role."""
+        """The prompt that precedes texts of a role."""
         return self.prompts[role] or ""
 
     def for_role(self, role: Role) -> Encoder:

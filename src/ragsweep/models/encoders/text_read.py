@@ -1,4 +1,4 @@
-"""How much of texts a model reads: by its window, or by probes of an endpoint that cuts texts without a word."""
+"""How much of a text a model reads: its window, or what probes show of an endpoint that cuts texts silently."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _characters(texts: Sequence[str]) -> Indices:
 
 
 def _lengths_by_probes(encoder: Encoder, texts: Sequence[str], role: Role, store: Store) -> Lengths | None:
-    """How long texts are, and about how much of them an endpoint reads that cuts them without a word.
+    """The lengths of texts, and about how much of each an endpoint reads that cuts texts silently.
 
     The longest text is embedded again with other ends. It is cut before the first place from which on its end changes
     nothing, where another text changes much. Texts of other languages or tables may be cut elsewhere.

@@ -63,7 +63,7 @@ def token_counts(texts: Sequence[str], tokenizer: str, store: Store, needed: Ind
 
 
 def unknown_tokens(texts: Sequence[str], file: Path, store: Store) -> Counted:
-    """The tokens of texts that a model does not know, by its tokenizer; of many texts, those of some are counted.
+    """Count the tokens of texts that a model's tokenizer does not know; of many texts, a sample is counted.
 
     A tokenizer that falls back to bytes knows every token.
     """

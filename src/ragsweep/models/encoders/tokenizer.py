@@ -98,7 +98,7 @@ class ModelTokenizer(TokenOffsets):
 
 
 def _spans(text: str, encoding: Encoding, unknown: int) -> Indices:
-    """Where each token is. An unknown token in a script without spaces, maybe a page, is its letters."""
+    """The start and end of each token. An unknown token in a script without spaces counts as its letters."""
     spans: list[Span] = []
     for id, span in zip(encoding.ids, encoding.offsets, strict=True):
         spans += letters_of(text, *span) if id == unknown else [span]
@@ -134,7 +134,7 @@ def opened(file: Path) -> Tokenizer:
 
 
 def tokens_beside(file: Path, prompt: str, *, is_pair: bool = False) -> int:
-    """How many tokens a model reads beside a text, or a pair of texts: its special ones, and those of a prompt."""
+    """How many special and prompt tokens a model reads in addition to a text, or a pair of texts."""
     tokenizer = opened(file)
     return len(tokenizer.encode(prompt, add_special_tokens=False)) + tokenizer.num_special_tokens_to_add(is_pair)
 

@@ -30,7 +30,7 @@ Input = TypeVar("Input")  # a text, or a pair of texts
 
 @dataclass(frozen=True)
 class TorchModel(TextModel):
-    """What components have in common whose model sentence-transformers loads.
+    """Base of components whose model sentence-transformers loads.
 
     Attributes:
         model: A name on the Hugging Face hub, or a folder.
@@ -64,7 +64,7 @@ class TorchModel(TextModel):
 
     @property
     def _shapes(self) -> list[int]:
-        """Of what is computed at once, which moves the last bits."""
+        """The shapes that are computed at once; they change the last bits."""
         return [GROUP, WIDTH] if self._in_groups else [self.batch_size]
 
     @property
@@ -92,7 +92,7 @@ class TorchModel(TextModel):
     def _computed(
         self, model: Any, compute: Callable[..., Any], inputs: Sequence[Any], prompt: str, *, grouped: bool
     ) -> Any:
-        """What the model computes for each input: on the CPU by threads, on an accelerator in batches.
+        """Compute all inputs with the model: on the CPU in threads, on an accelerator in batches.
 
         Args:
             model: The loaded model.

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint: its settings, the official client that asks it, and what it was paid."""
+"""An OpenAI-compatible endpoint: its settings, the official client that asks it, and the tokens that were paid for."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Endpoint(KeyedServer):
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What determines a response besides the fields of the request."""
+        """Everything that determines a response besides the fields of the request."""
         return {"url": self.url, "query": dict(self.query), "headers": dict(self.headers)}
 
     def has_kept(self, store: Store) -> bool:
@@ -105,7 +105,7 @@ class Endpoint(KeyedServer):
                 raise
 
     def call(self, send: Callable[[OpenAI], Response], most_tokens: int) -> Response:
-        """What the client returns, its tokens counted, and its errors in one line without a key.
+        """Send a request, count its tokens, and raise its errors in one line without a key.
 
         Args:
             send: Sends a request with the client and returns the response, such as
@@ -144,7 +144,7 @@ class Endpoint(KeyedServer):
         raise ModelError(f"{self.url}: {failure}")  # not while handling one that carries the request with its key
 
     def _refusal(self, error: Any, access: Access) -> str:
-        """What a status of 300 or above means, with the server's own words."""
+        """An error message for a status of 300 or above, with the server's own words."""
         status, message = error.status_code, words_of(error.body, access)
         if status < 400:
             return f"{status} a redirect, which is not followed; set {self.group}.base_url to where it leads"
@@ -154,9 +154,7 @@ class Endpoint(KeyedServer):
         return refused if not message or repeats_part(message, access) else f"{refused}: {message}"
 
     def _count(self, usage: Any, most_tokens: int) -> None:
-        tokens_in, tokens_out = (
-            tokens_or_none(getattr(usage, name, None)) for name in ("prompt_tokens", "completion_tokens")
-        )
+        tokens_in, tokens_out = tokens_of(usage)
         with _lock:
             counts = _spent[sweep_id(), self.model, self.url]
             counts["requests"] += 1
@@ -190,9 +188,10 @@ def say_spent() -> None:
                 print(f"{model}: {counted(new['requests'], 'request')} to {url}, {tokens}", file=sys.stderr)
 
 
-def tokens_or_none(value: object) -> int | None:
-    """A number of tokens that a server states; None if it cannot be one."""
-    return value if type(value) is int and 0 <= value <= 10**9 else None
+def tokens_of(usage: object) -> list[int | None]:
+    """The tokens of the prompt and of the response that a server states; None for what cannot be a number of them."""
+    stated = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
+    return [value if type(value) is int and 0 <= value <= 10**9 else None for value in stated]
 
 
 @lru_cache(maxsize=8)

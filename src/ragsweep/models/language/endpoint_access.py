@@ -41,7 +41,7 @@ VALUE_OF_KEY = re.compile(  # as it is sent, in an address, as a signed token, o
 
 
 class Access(NamedTuple):
-    """What a server wants to see before it answers.
+    """The headers and keys that a server expects.
 
     Attributes:
         headers: Of every request, with the keys.
@@ -117,7 +117,7 @@ class KeyedServer(Component):
                     "name without _ only if it is set; the key itself must not be in the configuration, which every "
                     "run records"
                 )
-        if not (address is None or _is_plain_address(address)):
+        if not (address is None or is_plain_address(address)):
             raise ConfigError(
                 f"{self.group}.{setting}: expected an address such as http://127.0.0.1:8000/v1, without user, password "
                 "and parameters, which would be recorded; the key belongs in an environment variable, and is sent as a "
@@ -141,7 +141,7 @@ class KeyedServer(Component):
                     raise ConfigError(f"{self.group}.{part}.{name}: contains a character that no header has")
 
     def about_keys(self, status: int, access: Access) -> str:
-        """What a status of `ABOUT_KEYS` means: which key a server refuses, or that none was sent."""
+        """An error message for a status of `ABOUT_KEYS`: which key was refused, or that none was sent."""
         if not access.settings:
             settings = f"{self.group}.api_key_env or {self.group}.headers_env"
             return f"no key was sent; set {settings} to the variable that holds it"
@@ -149,7 +149,8 @@ class KeyedServer(Component):
         return f"{keys} {', '.join(access.settings)} {ABOUT_KEYS[status]}"
 
 
-def _is_plain_address(address: str) -> bool:
+def is_plain_address(address: str) -> bool:
+    """Whether a text is the address of a server, without user, password and parameters."""
     try:
         parts = urlsplit(address)
         is_known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -159,7 +160,7 @@ def _is_plain_address(address: str) -> bool:
 
 
 def words_of(error: Any, access: Access) -> str:
-    """What an error of a server says, as JSON or text, without a key that it repeats."""
+    """The message in a server's error, without keys that it repeats."""
     error = error.get("error", error) if isinstance(error, dict) else error or ""
     message = (error.get("message") or error.get("detail") or error) if isinstance(error, dict) else error
     message = hidden(message if isinstance(message, str) else json.dumps(message), *access.secrets)

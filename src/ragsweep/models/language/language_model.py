@@ -1,4 +1,4 @@
-"""The base of language models, what is asked of one, and what it returns."""
+"""The base class of language models, with the types of questions and responses."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Message(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """What a model returned for a prompt.
+    """The response of a model to a prompt.
 
     Attributes:
         text: The text; empty if there is a cause why there is none, other than that it was cut off.
@@ -63,11 +63,9 @@ class Completion(NamedTuple):
         return self.cause in (None, Cause.REFUSED) or self.text.strip() != ""
 
     def with_costs_of(self, *asked: Completion) -> Completion:
-        """The same text and cause, with what all of these cost together."""
-        tokens_in, tokens_out = (
-            [completion.tokens_in for completion in asked],
-            [completion.tokens_out for completion in asked],
-        )
+        """The same text and cause, with the sum of the costs of several completions."""
+        tokens_in = [completion.tokens_in for completion in asked]
+        tokens_out = [completion.tokens_out for completion in asked]
         return self._replace(
             tokens_in=None if None in tokens_in else sum(filter(None, tokens_in)),
             tokens_out=None if None in tokens_out else sum(filter(None, tokens_out)),
@@ -203,7 +201,7 @@ class LanguageModel(Component):
         return None
 
     def ask_each(self, items: Sequence[Item], work: Work[Item, Result], asking: Asking) -> list[Result]:
-        """What `work` returns for each item, in the same order.
+        """Call `work` for each item in threads; the results have the order of the items.
 
         After a failure, no further prompt is answered.
 
@@ -301,7 +299,7 @@ def most_tokens(model: LanguageModel, given: int | None, usual: int, group: str)
 
 
 def _checked(text: str, form: Form) -> tuple[str, str | None]:
-    """JSON of the form, also from a code block; or the text as it is, and what is wrong with it."""
+    """Read JSON of the form, also from a code block. Returns the text unchanged and its flaw if there is one."""
     from pydantic import ValidationError
 
     try:

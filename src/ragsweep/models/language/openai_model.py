@@ -12,7 +12,7 @@ from ragsweep.config.run_settings import MOST_REPEATS, Seed
 from ragsweep.core.errors import ModelError
 from ragsweep.core.limits import Between
 from ragsweep.core.parsing import MalformedError
-from ragsweep.models.language.endpoint import Endpoint, tokens_or_none
+from ragsweep.models.language.endpoint import Endpoint, tokens_of
 from ragsweep.models.language.endpoint_access import hidden
 from ragsweep.models.language.kept import KeptResponses
 from ragsweep.models.language.language_model import Completion, Form, LanguageModel, Message
@@ -108,9 +108,7 @@ class OpenAIModel(Endpoint, LanguageModel):
         time_ms, where = 1000 * (time.perf_counter() - started), (f"the endpoint {urlsplit(self.url).hostname}",)
         if response is None:
             return Completion("", 0, 0, time_ms, where, Cause.REFUSED)
-        usage = response.usage
-        tokens_in = tokens_or_none(getattr(usage, "prompt_tokens", None))
-        tokens_out = tokens_or_none(getattr(usage, "completion_tokens", None))
+        tokens_in, tokens_out = tokens_of(response.usage)
         try:
             text, cause = read_choice(response.choices[0] if response.choices else None)
         except MalformedError as error:

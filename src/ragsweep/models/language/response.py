@@ -49,7 +49,7 @@ TRAILING_COMMA = re.compile(r",(?= ?[}\]])")
 
 
 def without_thoughts(text: str) -> str:
-    """What a text says after `<think>...</think>`, whose start may have stood in the prompt; "" if marks are left.
+    """The text after `<think>...</think>`, whose start may be in the prompt; "" if marks are left.
 
     A text that still has marks of thoughts or of channels could be a thought, which states no answer. JSON is left
     alone, whatever its texts contain.

@@ -196,7 +196,7 @@ def _log_likelihoods(model: Any, prompt: list[int], written: Sequence[list[int]]
     from transformers import DynamicCache
 
     def logits(tokens: list[int], attention: Any, **options: Any) -> Any:
-        """Of the token after each one, shape [tokens, vocabulary]; adds the keys and values of these tokens."""
+        """Logits of the token after each one, shape [tokens, vocabulary]; adds the keys and values of these tokens."""
         return model(torch.tensor([tokens], device=model.device), past_key_values=attention, **options).logits[0]
 
     attention = DynamicCache(config=model.config)

@@ -1,4 +1,4 @@
-"""Texts that a language model writes, one for each prompt, and what of a text is what was asked for."""
+"""Ask a language model for a text per prompt, and extract the requested part of each text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MARK = re.compile(r"<(?![\s\d.])")  # how the marks of chat templates begin, suc
 
 
 def write_each(model: LanguageModel, prompts: Sequence[str], asking: Asking) -> list[Completion]:
-    """What a model writes for each prompt. Of equal prompts, one is asked."""
+    """Ask a model for a text per prompt. Equal prompts are sent once."""
     different = [*dict.fromkeys(prompts)]
     written = model.ask_each(different, lambda prompt, asked: asked.complete([Message("user", prompt)]), asking)
     by_prompt = dict(zip(different, written, strict=True))
@@ -34,7 +34,7 @@ def listed(text: str) -> list[str]:
 
 
 def prose(text: str) -> str:
-    """What a model wrote, in one line, without a line that announces it, a label and a code fence; "" of a refusal."""
+    """The text in one line without announcement, label and code fence; "" for a refusal."""
     lines = _lines(text)
     lines = lines[1:] if len(lines) > 1 and lines[0].endswith(":") else lines
     line = LABEL.sub("", TAG.sub("", " ".join(" ".join(lines).split())))

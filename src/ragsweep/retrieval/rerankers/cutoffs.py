@@ -113,11 +113,11 @@ class TypeCutoff(Cutoff):
 
     @property
     def without_effect(self) -> Sequence[str]:
-        """What nothing is learnt by, where k is given."""
+        """The settings of learning, if k is given."""
         return () if self.k is None else ("least", "most", "metric")
 
     def check(self, search: Search) -> None:
-        """Raise `ConfigError`: where this is asked, no types are known."""
+        """Raise `ConfigError`: this needs the types of queries, which only the task knows."""
         raise ConfigError(
             "dynamic_k=by_type: learns from the types and judgments of other queries, which are not known here; it is "
             "a stage of task=ranking with a retriever that learns nothing itself, and no part of another one"

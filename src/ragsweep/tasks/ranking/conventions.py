@@ -41,7 +41,7 @@ def conventions(
 
 
 def _ended(ranker: Ranker, ranking: Ranking, items: Dataset, k: int) -> Mapping[str, int]:
-    """How many passages a ranking that was made elsewhere has for a query, at most, if curves or k go beyond that.
+    """The most passages that a ranking from elsewhere has for a query, if curves or k go beyond that.
 
     What would follow is not known then. A ranker that is asked here, or a lowest score, ends a ranking for good.
     """

@@ -33,7 +33,7 @@ def relevant(dataset: Dataset, level: int) -> tuple[Indices, Indices]:
 
 
 def coverage_measures(dataset: Dataset, level: int) -> list[Measure]:
-    """How many relevant pages or documents there should be, are and are not; of passages the share alone."""
+    """How many relevant pages or documents are expected, present and missing; for passages only the share."""
     if (coverage := dataset.coverage(level)) is None:
         return []
     share = Measure(UNITS, coverage.share)
@@ -100,7 +100,7 @@ def findable(dataset: Dataset, level: int) -> tuple[Indices, Array]:
 
 
 def but_graded(dataset: Dataset, rows: Sequence[int]) -> str:
-    """What follows "score 0" of queries without a relevant unit, where some have grades above 0."""
+    """An exception to "score 0" for queries without a relevant unit, if some have grades above 0; else empty."""
     graded = dataset.qrels.query[dataset.qrels.grade > 0]
     return BUT_GRADED if np.isin(rows, graded).any() else ""
 

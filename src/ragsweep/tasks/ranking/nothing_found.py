@@ -31,7 +31,7 @@ def without_passages(ranking: Ranking, queries: Indices) -> Indices:
 
 
 def sentence(items: Dataset, rows: Indices, out_of: int) -> str:
-    """For how many queries nothing is found, with some of them."""
+    """A sentence that counts the queries for which nothing is found, and names some of them."""
     examples = named([quoted(items.queries[row].text) for row in rows.tolist()])
     return f"Nothing is found for {len(rows)} of {counted(out_of, 'query')}{examples}."
 
@@ -57,7 +57,7 @@ def check_found(
 
 
 def about_nothing_found(items: Dataset, queries: Indices, ranking: Ranking) -> Checked:
-    """For how many queries nothing is found; first of all if they are many."""
+    """Says for how many queries nothing is found; as a caution if they are many."""
     rows = without_passages(ranking, queries)
     sentences = [sentence(items, rows, len(queries))] if len(rows) else []
     return Checked.section(HEADING, sentences, cautions=sentences if len(rows) > HEADLINE * len(queries) else ())

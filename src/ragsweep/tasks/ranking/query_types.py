@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ragsweep.core.arrays import Indices, Scores
 from ragsweep.core.digest import digest_texts, version
@@ -78,12 +79,13 @@ def classifier_of(features: Features, types: Indices, c: float) -> Callable[[Fea
 
     if len(np.unique(types)) == 1:
         return lambda queries: np.ones((queries.shape[0], 1))
-    model = LogisticRegression(C=c, max_iter=1000).fit(features.astype(np.float64), types)
+    with threadpool_limits(1):  # several threads take ten times as long, as they wait for each other
+        model = LogisticRegression(C=c, max_iter=1000).fit(features.astype(np.float64), types)
     return lambda queries: model.predict_proba(queries.astype(np.float64))
 
 
 def kinds_of(queries: Sequence[Query]) -> Indices:
-    """A number per query, the same for those of the same text or group, over any number of steps, shape [queries].
+    """A number per query, shape [queries]: queries with a text or group in common, also through others, share it.
 
     Case and white space do not count. The numbers do not depend on the order of the queries.
     """
@@ -142,7 +144,7 @@ class QueryTypes(NamedTuple):
 
     @classmethod
     def of(cls, items: Dataset, store: Store) -> QueryTypes:
-        """Those of a dataset; they depend on its queries alone, so that the store keeps what was predicted."""
+        """The types of a dataset's queries; they depend on the queries alone, so the store keeps what was predicted."""
         names, types = types_of(items)
         kinds = kinds_of(items.queries)
         different = [len(np.unique(kinds[types == row])) for row in range(len(names))]
@@ -195,7 +197,7 @@ class QueryTypes(NamedTuple):
 def with_details(
     measurement: Measurement, queries: Sequence[Query], details: Mapping[str, Sequence[str]]
 ) -> Measurement:
-    """The measurement with further columns of texts; these have one for each of all queries."""
+    """The measurement with further columns of texts, which are given for all queries of the dataset."""
     rows = {query.query_id: row for row, query in enumerate(queries)}
     asked = [rows[query] for query in measurement.items["query_id"]]
     columns = {name: [texts[row] for row in asked] for name, texts in details.items()}

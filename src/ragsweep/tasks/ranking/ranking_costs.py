@@ -78,7 +78,7 @@ def _costs(ranking: Ranking, queries: Indices, tokens: Array | None) -> Iterator
 
 
 def _latencies(ranking: Ranking, queries: Indices) -> Iterator[Measure]:
-    """What judged queries take, in all and by stage; no total unless all were timed."""
+    """The latency of judged queries, overall and by stage; a total only if all were timed."""
     times = times_of(ranking, queries)
     timed_queries = queries[~np.isnan(times)]
     if not len(timed_queries):
@@ -93,25 +93,25 @@ def _latencies(ranking: Ranking, queries: Indices) -> Iterator[Measure]:
 
 
 def times_of(ranking: Ranking, queries: Indices) -> Array:
-    """What each of these queries takes on its own, in milliseconds, NaN if that is not known."""
+    """The latency of each of these queries in milliseconds, NaN where it is not known."""
     return ranking.latency_ms[queries] if len(ranking.latency_ms) else np.full(len(queries), np.nan)
 
 
 def about_timed(times: Array) -> Checked:
-    """That not all queries were timed; nothing if all were, or none."""
+    """Says that only some queries were timed; nothing if all were, or none."""
     timed = int((~np.isnan(times)).sum())
     text = f"Latency is that of {timed:,} of {len(times):,} queries, as it would take long to time all one by one"
     return Checked.section("Latency", [f"{text}; {TIME} is empty for the others."] if 0 < timed < len(times) else [])
 
 
 def indexed(items: Dataset, counter: tuple[str, Store]) -> list[Measure]:
-    """All tokens that are indexed, where these are not the passages' own; the counter is that of `tokens_of`."""
+    """The number of indexed tokens, if other texts than the passages are indexed; the counter as of `tokens_of`."""
     counts = token_counts(items.indexed(), *counter) if items.indexed else None
     return [] if counts is None else [Measure(INDEXED, float(counts.sum()))]
 
 
 def with_note(measurement: Measurement, noted: Sequence[Note], retriever: Retriever) -> Measurement:
-    """The measurement with what is known of its latency, unless it was returned earlier or elsewhere."""
+    """The measurement with the machine of its latency, unless that was measured earlier or elsewhere."""
     if retriever.is_record:
         return measurement
     note = added_up(noted)
@@ -122,7 +122,7 @@ def with_note(measurement: Measurement, noted: Sequence[Note], retriever: Retrie
 
 
 def cut_short(ended: int, queries: int, k: int, budget: int | None) -> Iterator[str]:
-    """That more would be returned for `ended` of the queries if more passages were ranked; nothing if for none."""
+    """Says that `ended` of the queries would get more if more passages were ranked; nothing if it is 0."""
     if ended:
         setting = f"returns and k={k}" if budget is None else "budget"
         little = "make fewer parts than k" if budget is None else f"fit into {budget:,} tokens"

@@ -98,7 +98,7 @@ def _readable(document: bytes) -> bytes:
 
 
 def _unwrapped(parent: ElementTree.Element) -> Iterator[ElementTree.Element]:
-    """The elements within one, of which those around texts are replaced by what they contain."""
+    """The child elements; wrappers around text are replaced by what they contain."""
     for child in parent:
         if child.tag in AROUND_TEXT:
             yield from _unwrapped(child)

@@ -27,7 +27,7 @@ Questioned = Iterator[tuple[Query, Rows]]
 
 @dataclass(frozen=True)
 class TableQuestions(QuestionColumns, Questions):
-    """A table of questions: JSON, CSV, TSV or Parquet, told by the ending of its name.
+    """A table of questions: JSON, CSV, TSV or Parquet, by the ending of its name.
 
     A row is a question, with what answers it in the column `relevant` or `references`. Or it is a judgment, if `grade`
     names a column, or is `none`: then rows of one id, or without ids of one text, are one question, whose fields are
@@ -114,7 +114,7 @@ class TableQuestions(QuestionColumns, Questions):
         return is_csv(Path(self.path))
 
     def _questions(self, rows: Rows, columns: Names[str], faults: Faults) -> Questioned:
-        """The questions that can be read, each with its rows: those of one id, or without ids of one text."""
+        """The questions that can be read, each with its rows: those with its id, or without ids with its text."""
         has_id, has_spans = self.id in columns, self.references in columns
         is_merged = self.grade is not None and not has_spans
         by_key, ids = dict[str, list[tuple[int, str, Entry]]](), dict[str, str]()
@@ -149,7 +149,7 @@ class TableQuestions(QuestionColumns, Questions):
         return Query(name, text, query_type, further, group, answerable_in(row, self.answerable, where))
 
     def _merged(self, query: Query, rows: Rows, first: str, columns: Iterable[str]) -> Query:
-        """The question with the fields that its further rows share; `first` is the place of its first row."""
+        """The question of several rows, with the fields that all share; `first` is the place of its first row."""
         for where, row in rows:
             other = self._query(query.query_id, where, row, columns)
             for field in ("text", "query_type", "group", "answerable"):
@@ -183,7 +183,7 @@ class TableQuestions(QuestionColumns, Questions):
     def _repeated(
         self, query: Query, first: tuple[str, Entry], second: tuple[str, Entry], *, has_id: bool, has_spans: bool
     ) -> str:
-        """Says that two rows have one id, or one text, and what to do in either case that this can be."""
+        """The message for two rows with one id, or one text: what they are, and what to do."""
         is_id = has_id and id_of(second[1], str(self.id), second[0]) == query.query_id
         problem = f"{second[0]}: {f'the id {query.query_id!r}' if is_id else 'the question'} is that of {first[0]}"
         if has_spans:
@@ -222,7 +222,7 @@ class TableQuestions(QuestionColumns, Questions):
         judgments: Sequence[Judgment],
         endings: Mapping[str, str],
     ) -> None:
-        """Raise `DatasetError` where a field names another file than that of the only page with its number."""
+        """Raise `DatasetError` if a field names another file than the one whose page was found by its number."""
         sources = {judgment.unit.rpartition("#")[0] for judgment in judgments} & endings.keys()
         if not sources or any("#" in key for key in grades):
             return
@@ -234,7 +234,7 @@ class TableQuestions(QuestionColumns, Questions):
                 raise DatasetError(f"{where}: {page}; {self._by_document(name)}, {none}")
 
     def _by_document(self, name: str) -> str:
-        """Says how a column becomes that of the document of a row's pages."""
+        """The settings that make a column that of the document."""
         page = {} if self.page else {"page": self.relevant}
         grade = {} if self.grade else {"grade": ALL_RELEVANT}
         return f"{pasted({'document': name, **page, **grade})} takes it from {name!r}"

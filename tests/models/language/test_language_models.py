@@ -1,4 +1,4 @@
-"""Any model that transformers loads: a tiny one with drawn weights, in a folder, that can chat."""
+"""Each language model keeps the contract: of an endpoint, SmolLM2, and any that transformers loads: a tiny one here."""
 
 import json
 import shutil
@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 from application import in_this_process, succeeded
+from endpoint_server import EndpointServer, completion
 
 from ragsweep.core.errors import ModelError
+from ragsweep.core.project import SWEEP_ID
 from ragsweep.models.encoders import model_files
 from ragsweep.models.language import transformers_model
 from ragsweep.models.language.language_model import Message
+from ragsweep.models.language.openai_model import OpenAIModel
+from ragsweep.models.language.smollm2 import SmolLM2Model
 from ragsweep.models.language.transformers_model import TransformersModel
 from ragsweep.store.stage_store import Store
 from ragsweep.testing import LanguageModelContract
@@ -48,6 +52,24 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def copied(folder, tmp_path):
     return shutil.copytree(folder, tmp_path / "copied")
+
+
+@pytest.mark.extra("openai")
+class TestOpenAI(LanguageModelContract):
+    component = OpenAIModel
+
+    @pytest.fixture(autouse=True)
+    def endpoint(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test-12345678")
+        monkeypatch.setenv(SWEEP_ID, str(tmp_path))  # a budget of its own
+        with EndpointServer(lambda prompt, times: completion('{"reply": "yes"}' if "JSON" in prompt else prompt)) as on:
+            type(self).settings = {"model": "model", "base_url": on.url}
+            yield
+
+
+@pytest.mark.extra("local")
+class TestSmolLM2(LanguageModelContract):
+    component = SmolLM2Model
 
 
 class TestTiny(LanguageModelContract):
