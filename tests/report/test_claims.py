@@ -31,7 +31,6 @@ from ragsweep.sweeps import decide
 from ragsweep.tasks.facts import JudgedFact
 
 TOKENS, MS = "context/tokens", "latency/mean_ms"
-MARGIN = replace(SETTINGS, margin=0.05)
 ALPHAS = np.linspace(0, 1, 15).round(2)
 DEFAULT = {"evaluation.resamples": "10000"}
 
@@ -80,12 +79,6 @@ def with_curves(curve, *runs, **settings):
     return decided(*runs, settings=replace(SETTINGS, **settings))
 
 
-def of_runs(*swept, score=lambda value: value, name="alpha"):
-    """The decision between runs of a setting and k, whose F1 follows from the setting."""
-    runs = [outcome(f"{value} {k}", score(value), {name: value, "k": k}, k=str(k)) for value, k in swept]
-    return decided(*runs)
-
-
 def of_rows(*runs):
     """The decision between runs of alpha and k, each with its row of scores."""
     return decided(
@@ -94,69 +87,48 @@ def of_rows(*runs):
 
 
 SCORES, FAR = noisy([0.5, 0.5]), np.random.default_rng(4).normal(0.5, 0.05, (2, 40))
-TYPES = np.repeat([0.0, 1.0], 40)
-CURVES = {3: (0.5, 0.6, 0.7), 5: (0.5, 0.6, 0.7, 0.9, 1.0), 10: (0.5, 0.6, 0.7, 0.9, 1.0)}
-SIDE_BY_SIDE = [(0.9, 5), (0.9, 10), *((k1, k) for k1 in (1.5, 2) for k in (3, 5, 10))]  # two sweeps
-CLAIMS = [  # a decision, and numbers of one of its claims
-    (lambda: over(noisy([0.3, 0.7, 0.3])), "choice", {"label": "alpha 0.5", "better": True, "others": 2}),
-    # at k 3 all measure the same; at k 5 some do, and the others are tied with them
-    (
-        lambda: of_rows((0.3, 3, SCORES[0]), (0.5, 3, SCORES[0]), (0.3, 5, SCORES[0]), (0.5, 5, SCORES[1])),
-        *("tied", {"number": 2}),
-    ),
-    (lambda: of_rows(*((alpha, 5, SCORES[int(alpha > 0.3)]) for alpha in (0.3, 0.5, 0.7))), "tied", {"number": 3}),
-    # the job of alpha 0.3 at k 3 was killed, and its rival there has won nothing
-    (lambda: of_rows((0.3, 5, FAR[0]), (0.5, 3, FAR[1]), (0.5, 5, FAR[1])), "tied", {"at": " at k 5"}),
-    (lambda: alike_in([500, 400, 170]), "tied", {"cheapest": "alpha 0.7", "price": [170, "tokens"]}),
-    (lambda: alike_in([317, 300], (0.51, 0.5)), "tied", {"alike": True}),
-    (lambda: quick((30, 10, 20)), "tied", {"price": [10, "ms"]}),
-    (lambda: quick((30, 10, 20)), "rule", {"as_good": 3}),
-    (lambda: quick((20, 20.1, 20.2)), "tied", {"cheapest": None, "alike": True}),
-    # the cheapest one is far worse, the best one is dearer
-    (lambda: quick((900, 200, 1), (0.6, 0.58, 0.3), margin=0.05), "choice", {"label": "alpha 0.5", "margin": 0.05}),
-    (lambda: quick((30, 20, 1), margin=0.0001), "rule", {"not_worse": []}),
-    (
-        lambda: over(noisy([0.6, 0.58, 0.3], 300, 0.02), settings=MARGIN),
-        "rule",
-        {"not_worse": ["alpha 0", "alpha 0.5"]},
-    ),
-    (lambda: decided(*[alpha_k(0.5, k, f1) for k, f1 in ((1, 0.6), (3, 0.5), (5, 0.4))]), "bought", {"more": False}),
-    (lambda: of_runs(*SIDE_BY_SIDE, name="k1", score=lambda k1: 0.6 - k1 / 10), "unmeasured", {"labels": ["k1 0.9"]}),
-    (
-        lambda: decided(*grid().outcomes, settings=replace(SETTINGS, at=10)),
-        "other_cutoff",
-        {"asked": 10, "used": "k 3"},
-    ),
-    (lambda: over(noisy([0.2, 0.4, 0.6]), [0, 0.5, 0.7]), "edge", {"value": 0.7, "end": "largest", "vary": ""}),
-    (
-        lambda: over(
-            noisy([0.5, 0.5], 80) + 0.2 * np.array([TYPES, 1 - TYPES]), [0.3, 0.7], types=["a"] * 40 + ["b"] * 40
-        ),
-        *("query_types", {"pays": True}),
-    ),
+
+
+def cases():
+    """The name of a claim, some of its numbers, and a decision that makes it."""
+    yield "choice", {"label": "alpha 0.5", "better": True, "others": 2}, over(noisy([0.3, 0.7, 0.3]))
+    same_at_3 = ((alpha, 3, SCORES[0]) for alpha in (0.3, 0.5))  # at k 5, others are tied with them
+    yield "tied", {"number": 2}, of_rows(*same_at_3, (0.3, 5, SCORES[0]), (0.5, 5, SCORES[1]))
+    yield "tied", {"number": 3}, of_rows(*((alpha, 5, SCORES[int(alpha > 0.3)]) for alpha in (0.3, 0.5, 0.7)))
+    killed = of_rows((0.3, 5, FAR[0]), (0.5, 3, FAR[1]), (0.5, 5, FAR[1]))  # its rival at k 3 has won nothing
+    yield "tied", {"at": " at k 5"}, killed
+    yield "tied", {"cheapest": "alpha 0.7", "price": [170, "tokens"]}, alike_in([500, 400, 170])
+    yield "tied", {"alike": True}, alike_in([317, 300], (0.51, 0.5))
+    yield "tied", {"price": [10, "ms"]}, quick((30, 10, 20))
+    yield "rule", {"as_good": 3}, quick((30, 10, 20))
+    yield "tied", {"cheapest": None, "alike": True}, quick((20, 20.1, 20.2))
+    within = quick((900, 200, 1), (0.6, 0.58, 0.3), margin=0.05)  # the cheapest is far worse, the best one is dearer
+    yield "choice", {"label": "alpha 0.5", "best": "alpha 0.3", "margin": 0.05}, within
+    yield "rule", {"not_worse": []}, quick((30, 20, 1), margin=0.0001)
+    margin = replace(SETTINGS, margin=0.05)
+    yield "rule", {"not_worse": ["alpha 0", "alpha 0.5"]}, over(noisy([0.6, 0.58, 0.3], 300, 0.02), settings=margin)
+    over_k_alone = decided(*[alpha_k(0.5, k, f1) for k, f1 in ((1, 0.6), (3, 0.5), (5, 0.4))])
+    yield "bought", {"more": False}, over_k_alone
+    side_by_side = [(0.9, 5), (0.9, 10), *((alpha, k) for alpha in (0.1, 0.5) for k in (3, 5, 10))]  # two sweeps
+    lacking = of_rows(*((alpha, k, SCORES[0] - alpha / 10) for alpha, k in side_by_side))
+    yield "unmeasured", {"at": "k 3", "labels": ["alpha 0.9"]}, lacking
+    yield "other_cutoff", {"asked": 10, "used": "k 3"}, decide(grid(replace(SETTINGS, at=10)))
+    yield "edge", {"value": 0.7, "end": "largest", "vary": ""}, over(noisy([0.2, 0.4, 0.6]), [0, 0.5, 0.7])
+    halves = np.repeat([0.0, 1.0], 40)
+    by_type = noisy([0.5, 0.5], 80) + 0.2 * np.array([halves, 1 - halves])
+    yield "query_types", {"pays": True}, over(by_type, [0.3, 0.7], types=["one"] * 40 + ["other"] * 40)
     # about k 3; the run at k 5 has measured two cutoffs more; .025 ** (1 / 20) = .83 for two configurations
-    (
-        lambda: with_curves(
-            lambda run: CURVES[run.cutoff],
-            *(alpha_k(alpha, k, alpha) for alpha, k in ((0.5, 3), (0.5, 5), (0.3, 3), (0.3, 10))),
-            target={"hit": 0.8},
-            at=3,
-        ),
-        *("promise", {"largest": 5, "cutoff": 5}),
-    ),
+    runs = [alpha_k(alpha, k, alpha) for alpha, k in ((0.5, 3), (0.5, 5), (0.3, 3), (0.3, 10))]
+    deeper = with_curves(lambda run: (0.5, 0.6, 0.7, 0.9, 1.0)[: run.cutoff], *runs, target={"hit": 0.8}, at=3)
+    yield "promise", {"largest": 5, "cutoff": 5}, deeper
     # 20 of 20 hits show .05 ** (1 / 20) = .861 for one configuration; a third of the level would show .815
-    (
-        lambda: with_curves(
-            lambda run: (1.0,) * run.cutoff, *(alpha_k(0.5, k, 0.5) for k in (1, 2, 3)), target={"hit": 0.85}
-        ),
-        *("promise", {"cutoff": 1}),
-    ),
-]
+    runs = [alpha_k(0.5, k, 0.5) for k in (1, 2, 3)]
+    yield "promise", {"cutoff": 1}, with_curves(lambda run: (1.0,) * run.cutoff, *runs, target={"hit": 0.85})
 
 
 def test_a_claim_has_the_numbers_of_its_sentence():
-    for make, name, numbers in CLAIMS:
-        assert numbers.items() <= claims(make())[name].items(), (name, numbers)
+    for name, numbers, decision in cases():
+        assert numbers.items() <= claims(decision)[name].items(), (name, numbers)
     alone = [*claims(decided(*[alpha_k(0.5, k, 0.5) for k in (1, 3, 5)]))]
     assert alone == ["one_configuration", "bought"]  # a sweep over k alone compares nothing
     assert "unmeasured" not in claims(decide(grid()))

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mlflow.utils.validation import _validate_metric_name, _validate_param_name
 from omegaconf import OmegaConf
-from small import arguments, write_queries
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.tracking.names import (
@@ -25,7 +24,6 @@ from ragsweep.tracking.names import (
 from tracking.stored import change_journal, execute, pushed
 
 RUN = ["retriever=sparse", "k=2"]
-METRIC = "{_target_: ragsweep.evaluation.recall, _partial_: true}"
 
 
 @pytest.mark.parametrize("metric", ["f1", "m" * LONGEST_METRIC_NAME], ids=["short", "long"])
@@ -103,18 +101,6 @@ def test_an_experiment_may_have_any_name_of_one_line(application, dataset):
     assert len(application.children()) == 1
     plan = application.start_script_here("run", *application.arguments(*sweep, "+dry_run=true"))
     assert ": finished, run " in plan.stdout
-
-
-def test_query_types_of_any_kind_are_measured(application, tmp_path):
-    metric = "m" * LONGEST_METRIC_NAME
-    dataset = arguments(tmp_path / "data")
-    types = ["a/b", "a:b", "x" * 400, "é €"]
-    queries = [(f"What clears worms of type {kind}?", ["anaemia.pdf#3"], kind) for kind in types]
-    write_queries(tmp_path / "data" / "questions.json", queries)
-    succeeded(application.run(*dataset, *RUN, f"+evaluation.metrics.{metric}={METRIC}", f"decision.metric={metric}"))
-    [run] = application.runs()
-    assert run.info.status == "FINISHED"
-    assert len([name for name in run.data.metrics if name.startswith("by_type/")]) == 2 * len(types)  # and f1
 
 
 def refuse(application, having="config.digest"):

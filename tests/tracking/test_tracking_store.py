@@ -190,33 +190,27 @@ def test_a_store_of_another_mlflow_is_refused_and_stays_as_it_was(application, d
 
 
 @pytest.fixture
-def certificate(tmp_path):
-    """A key, and a certificate for this machine that nobody has signed but itself."""
+def behind_tls(tmp_path):
+    """A server that can be asked whether it is there, and its certificate, which nobody has signed but itself."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
     make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    files = ["-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem"]
-    subprocess.run([*make, "-addext", "subjectAltName=DNS:localhost", *files], check=True, capture_output=True)
-    return tmp_path / "cert.pem"
-
-
-@pytest.fixture
-def behind_tls(certificate):
-    """A server behind TLS; as much of one as it takes to be asked whether it is there."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler)
+    name = ["-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate]
+    subprocess.run([*make, *name], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, certificate.with_name("key.pem"))
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"https://localhost:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    context.load_cert_chain(certificate, key)
+    with ThreadingHTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"https://localhost:{server.server_port}", certificate
+        server.shutdown()
 
 
 @pytest.mark.usefixtures("processes")
-def test_a_private_certificate_is_refused_unless_mlflows_variables_allow_it(behind_tls, certificate, monkeypatch):
+def test_a_private_certificate_is_refused_unless_mlflows_variables_allow_it(behind_tls, monkeypatch):
+    uri, certificate = behind_tls
     with pytest.raises(store.UNREACHABLE, match="CERTIFICATE_VERIFY_FAILED"):
-        store._check_answers(behind_tls)
-    monkeypatch.setenv("MLFLOW_TRACKING_SERVER_CERT_PATH", str(certificate))
-    store._check_answers(behind_tls)
-    monkeypatch.delenv("MLFLOW_TRACKING_SERVER_CERT_PATH")
-    monkeypatch.setenv("MLFLOW_TRACKING_INSECURE_TLS", "true")
-    store._check_answers(behind_tls)
+        store._check_answers(uri)
+    for name, value in (("SERVER_CERT_PATH", str(certificate)), ("INSECURE_TLS", "true")):
+        with monkeypatch.context() as patch:
+            patch.setenv(f"MLFLOW_TRACKING_{name}", value)
+            store._check_answers(uri)

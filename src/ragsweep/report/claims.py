@@ -69,8 +69,9 @@ def _claims(decision: Decision, kind: str) -> Iterator[Claim]:
 
 def veto_of(decision: Decision, choice: Choice | None = None) -> str | None:
     """Why a choice, or that of the headline, is not shown to be one: the name of the first claim that vetoes."""
-    alone = Decision(decision.sweep, {choice.cutoff: choice}) if choice else decision
-    return next((claim.name.replace("_", " ") for claim in _claims(alone, VETOES) if claim.vetoes), None)
+    alone = Decision(decision.sweep, {choice.cutoff: choice}) if choice else None
+    claims = _claims(alone, VETOES) if alone else claims_of(decision)
+    return next((claim.name.replace("_", " ") for claim in claims if claim.vetoes), None)
 
 
 def headline(decision: Decision) -> list[str]:

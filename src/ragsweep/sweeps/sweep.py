@@ -119,7 +119,7 @@ class Sweep:
         """Name of the dataset."""
         return self.outcomes[0].facts.dataset.name
 
-    @property
+    @cached_property
     def queries(self) -> pd.DataFrame:
         """A row per query: its id, text, type, and further columns that are the same for every configuration."""
         first = self.outcomes[0]

@@ -25,22 +25,15 @@ if TYPE_CHECKING:
         record,
     )
     from ragsweep.tracking.stored_run import StoredRun
-    from ragsweep.tracking.sweep_runs import (
-        count_finished_jobs,
-        fetch,
-        fetch_outcomes,
-        fetch_racers,
-        fetch_run,
-        fetch_text,
-    )
+    from ragsweep.tracking.sweep_runs import fetch, fetch_outcomes, fetch_racers, fetch_run, fetch_text, finished_jobs
     from ragsweep.tracking.tracked_job import Job, metrics_of
     from ragsweep.tracking.tracking_store import check_uri
     from ragsweep.tracking.view import print_latest_sweep
 
 __all__ = ["Job", "Journal", "LaterDecision", "ListedTraces", "OpenSweep", "RegisteredRetriever", "StoredRun"]
-__all__ += ["add_decision", "check_uri", "close_all", "close_open", "close_orphans", "count_finished_jobs"]
-__all__ += ["earlier_start", "failures", "fetch", "fetch_outcomes", "fetch_racers", "fetch_run", "fetch_spans"]
-__all__ += ["fetch_text", "finish", "finished_before", "finished_with", "how_to_open", "list_traces", "metrics_of"]
+__all__ += ["add_decision", "check_uri", "close_all", "close_open", "close_orphans", "earlier_start", "failures"]
+__all__ += ["fetch", "fetch_outcomes", "fetch_racers", "fetch_run", "fetch_spans", "fetch_text", "finish"]
+__all__ += ["finished_before", "finished_jobs", "finished_with", "how_to_open", "list_traces", "metrics_of"]
 __all__ += ["move_alias", "open_run", "own_store", "params_of", "print_latest_sweep", "print_missing_runs", "push"]
 __all__ += ["push_command", "record", "register", "registered", "requirements", "run_address", "store_overrides"]
 __all__ += ["version_of_run", "write_environment"]

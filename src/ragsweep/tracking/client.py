@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -117,7 +118,7 @@ class Client(MlflowClient):  # type: ignore[misc]
     def _repository_at(self, location: str, owner: str) -> ArtifactRepository:
         self._check(location, owner)
         try:
-            return get_artifact_repository(location, tracking_uri=self.tracking_uri)
+            return _repository_of(location, self.tracking_uri)
         except ImportError as error:
             raise RefusedError(f"{owner}: {location!r} needs a package ({first_line(error)})") from error
 
@@ -141,6 +142,11 @@ class Client(MlflowClient):  # type: ignore[misc]
         if is_server(self.tracking_uri) and (proxied := PROXIED.fullmatch(location)):
             return (proxied["host"] or "") in ("", urlsplit(self.tracking_uri).netloc)
         return self._artifacts is not None and is_cloud(self._artifacts) and _is_below(location, self._artifacts)
+
+
+@lru_cache(maxsize=1)  # a client of a cloud takes a while to make, and a run has many files
+def _repository_of(location: str, uri: str) -> ArtifactRepository:
+    return get_artifact_repository(location, tracking_uri=uri)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mlflow import MlflowClient
-from mlflow.entities import Metric, Run, RunTag
+from mlflow.entities import Metric, RunTag
 
 from ragsweep import report
 from ragsweep.core.errors import TrackingError
@@ -181,19 +181,16 @@ def add_decision(tracking: Any, sweep_id: str, later: LaterDecision) -> str:
         run = client.get_run(sweep_id)
         note = run.data.tags.get(NOTE, "")
         link = f"[{later.name}]({link_to_artifact(run.info.experiment_id, sweep_id, f'{later.name}/decision.json')})"
-        _keep(client, run, later, {NOTE: note if link in note else f"{note}\n\n{link}"})
+        with tempfile.TemporaryDirectory() as folder:
+            write_record(Path(folder) / "decision.json", later.record)
+            shutil.copyfile(later.journal, Path(folder) / f"{later.name}.jsonl")
+            client.log_artifacts(sweep_id, folder, later.name)
+        now = int(time.time() * 1000)
+        metrics = [Metric(name, value, now, 0) for name, value in later.numbers.items()]
+        about = {"headline": later.sentences[0], **later.tags}
+        tags = {NOTE: note if link in note else f"{note}\n\n{link}"}
+        tags |= {f"{later.name}.{name}": value for name, value in about.items()}
+        client.log_batch(sweep_id, metrics, tags=[RunTag(*tag) for tag in tags_of(tags).items()])
         for run_id, verdict in later.runs.items():
             client.set_tag(run_id, later.name, verdict)
         return run_address(tracking, run.info.experiment_id, sweep_id)
-
-
-def _keep(client: MlflowClient, run: Run, later: LaterDecision, tags: Mapping[str, str]) -> None:
-    """Keep a decision in the tags, metrics and artifacts of a run."""
-    run_id, now = run.info.run_id, int(time.time() * 1000)
-    with tempfile.TemporaryDirectory() as folder:
-        write_record(Path(folder) / "decision.json", later.record)
-        shutil.copyfile(later.journal, Path(folder) / f"{later.name}.jsonl")
-        client.log_artifacts(run_id, folder, later.name)
-    metrics = [Metric(name, value, now, 0) for name, value in later.numbers.items()]
-    named = {f"{later.name}.{name}": value for name, value in {"headline": later.sentences[0], **later.tags}.items()}
-    client.log_batch(run_id, metrics, tags=[RunTag(*tag) for tag in tags_of({**tags, **named}).items()])

@@ -95,8 +95,8 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     at, run_id = _cutoff_shown(decisions), parent.run_id
     saved = stored is not None and run_id is not None and save_view(tracking.uri, stored, run_id, at, parent.name)
     page = partial(sweep_address, decided_by=results.decided_by if results.outcomes else "", saved=saved)
-    experiments = [*_experiments(parent, across, experiment_of)]
-    pages = {names: page(experiment, run_id) for names, experiment in experiments if run_id}
+    shown = _experiments(parent, across, experiment_of)
+    pages = {names: page(experiment, run_id) for names, experiment in shown if run_id}
     close_parent(parent, answer, problem, pages, "FAILED" if failed else "FINISHED")
     print(f"the sweep took {duration(time.time() - Process().create_time())}")
     _print_decisions(sweep, decisions, across)
@@ -111,9 +111,8 @@ def finish(sweep: OpenSweep, *, failed: bool) -> bool:
     if run_id := parent.run_id:
         lines = how_to_open(tracking)
         lines += [f"the decision: {run_address(tracking, parent.experiment_id, run_id)}"] if across else []
-        for names, experiment in _experiments(
-            parent, across, experiment_of
-        ):  # anew: a store that was away has an id only now
+        # anew: a store that was away has given ids only now
+        for names, experiment in _experiments(parent, across, experiment_of):
             lines.append(f"{names}{ui_of(tracking.uri)}/{page(experiment, run_id)}{BY_HAND if saved else ''}")
         print(*lines, sep="\n")
     return not failed and not missing

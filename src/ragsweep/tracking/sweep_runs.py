@@ -225,7 +225,7 @@ def with_own_names(runs: Sequence[StoredRun]) -> list[StoredRun]:
     return [replace(run, name=own_name(run)) for run in runs]
 
 
-def count_finished_jobs(sweep: Job) -> int:
+def finished_jobs(sweep: Job) -> int:
     """How many jobs of a sweep have finished, according to the journals in their folders."""
     journals = (journal for _, journal in journals_below(sweep.folder.parent))
     return sum(NUMBER in journal.tags and journal.status == "FINISHED" for journal in journals)

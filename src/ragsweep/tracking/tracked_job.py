@@ -100,8 +100,7 @@ class Job:
         if self.measured:
             tags[MEASURED] = json_tag({metric.name: metric.title for metric in self.measured})
             tags |= {} if self.measured[0].higher_is_better else {LOWER_IS_BETTER: "true"}
-        optional = {DIGEST: self.digest, NUMBER: self.number, PARENT: self.parent_run_id}
-        optional[RACE] = self.race
+        optional = {DIGEST: self.digest, NUMBER: self.number, PARENT: self.parent_run_id, RACE: self.race}
         return tags | {name: str(value) for name, value in optional.items() if value is not None}
 
 
