@@ -278,8 +278,6 @@ OF_OTHERS = {
     "errors": {"terminal"},  # of a stream
     "sched_getaffinity": {"hardware"},  # of a system
     "do_polysemous_training": {"index"},  # of an index of FAISS
-    "prompt_tokens": {"openai_model"},  # of what a server says it used
-    "completion_tokens": {"openai_model"},
     "usage": {"endpoint"},  # of a response, as the next two and the row of an embedding
     "error": {"endpoint"},
     "finish_reason": {"response"},
