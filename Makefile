@@ -18,7 +18,7 @@ quick: $(READY)  ## the tests that start no process, load no model and draw noth
 test: $(READY)  ## the tests that this machine can run, but for those of a release; ARGS are pytest's
 	$(VENV)/bin/python -m pytest -n logical -m 'not release' $(ARGS)
 
-test-release: $(READY)  ## README, wheel, launchers, notebook, recipes, MLflow's pages, every experiment; ARGS as above
+test-release: $(READY)  ## README, wheel, plugins, launchers, notebook, recipes, MLflow's pages, experiments; ARGS as above
 	$(VENV)/bin/python -m pytest -n logical -m release $(ARGS)
 
 test-extras: $(VENV)/.extras  ## the tests that need an extra, with every extra installed; ARGS as above

@@ -95,8 +95,8 @@ class Option:
     @property
     def content(self) -> dict[str, Any]:
         """What the file sets, without its defaults list."""
-        found = yaml.safe_load(self.text) or {}
-        return {key: value for key, value in found.items() if key not in ("defaults", "hydra")}
+        settings = yaml.safe_load(self.text) or {}
+        return {key: value for key, value in settings.items() if key not in ("defaults", "hydra")}
 
     @property
     def head(self) -> str:
@@ -149,11 +149,11 @@ def _files() -> tuple[Option, ...]:
 
 def _groups() -> dict[str, list[Option]]:
     """The options by group, without those that only make Hydra quiet."""
-    found: dict[str, list[Option]] = {}
+    groups: dict[str, list[Option]] = {}
     for option in _files():
         if option.group and (not option.group.startswith("hydra") or option.group in SHOWN_WHOLE):
-            found.setdefault(option.group, []).append(option)
-    return found
+            groups.setdefault(option.group, []).append(option)
+    return groups
 
 
 def _page(name: str) -> str:
@@ -235,7 +235,7 @@ def _rows(
     """
     target = target_of(node.get("_target_", named))
     parameters, sentences = signature_of(target).parameters, _sentences(target)
-    hints = {name: each.hint for name, each in parameters.items() if each.hint is not None}
+    hints = {name: parameter.hint for name, parameter in parameters.items() if parameter.hint is not None}
     for key, value in node.items():
         if key.startswith("_"):
             continue
@@ -250,7 +250,7 @@ def _rows(
         default = _default(value.get("_target_")) if inner and "_target_" in value else "" if inner else _default(value)
         yield _row(f"`{where}`", _type(hint), default, about)
         if inner and not value.get("_partial_"):
-            within = {name[len(key) + 1 :]: each for name, each in comments.items() if name.startswith(f"{key}.")}
+            within = {name[len(key) + 1 :]: text for name, text in comments.items() if name.startswith(f"{key}.")}
             values = get_args(hint)[1] if get_origin(hint) is Mapping else None
             yield from _rows(where, value, "", within, place=place, of_values=values)
     absent = sentences.keys() - node.keys() - _groups().keys() if path and "." not in path else ()
@@ -260,37 +260,37 @@ def _rows(
 
 
 def _row(setting: str, kind: str, default: str, about: str) -> str:
-    cells = [each.replace("|", r"\|") for each in (setting, kind, default, _sentence(about))]
+    cells = [cell.replace("|", r"\|") for cell in (setting, kind, default, _sentence(about))]
     return f"| {' | '.join(cells)} |"
 
 
 def _comments(text: str) -> dict[str, str]:
     """The comment beside each key of a file, by the path of the key within its group."""
-    found: dict[str, str] = {}
+    comments: dict[str, str] = {}
     above: list[tuple[int, str]] = []
     for line in text.splitlines():
         key = KEY.match(line)
         if not key:
             continue
         indent = len(key["indent"])
-        above = [each for each in above if each[0] < indent] + [(indent, key["key"])]
+        above = [outer for outer in above if outer[0] < indent] + [(indent, key["key"])]
         comment = re.search(r"\s#\s+(.*)$", line)
         if comment:
-            found[".".join(name for _, name in above)] = comment[1]
-    return found
+            comments[".".join(name for _, name in above)] = comment[1]
+    return comments
 
 
 def _sentences(target: Any) -> dict[str, str]:
     """What the docstring of a class, and of those that it is made of, says of its attributes or arguments."""
-    found: dict[str, str] = {}
-    for each in target.__mro__ if inspect.isclass(target) else [target]:
-        text = inspect.cleandoc(each.__doc__ or "")
+    sentences: dict[str, str] = {}
+    for kind in target.__mro__ if inspect.isclass(target) else [target]:
+        text = inspect.cleandoc(kind.__doc__ or "")
         section = re.search(r"^(?:Attributes|Args):\n(.*?)(?:^\S|\Z)", text, re.MULTILINE | re.DOTALL)
         entries = re.findall(r"^    (\w[\w, ]*): (.*(?:\n {5,}.*)*)", section[1] if section else "", re.MULTILINE)
         for names, text in entries:
             for name in names.split(", "):
-                found.setdefault(name, " ".join(text.split()))
-    return found
+                sentences.setdefault(name, " ".join(text.split()))
+    return sentences
 
 
 def _first_line(node: Any) -> str:
@@ -305,9 +305,9 @@ def _in_words(limits: Sequence[Any]) -> str:
     values = {type(limit): astuple(limit)[0] for limit in plain if type(limit) in words}
     if {Ge, Le} <= values.keys():
         return f"from {values[Ge]:.15g} to {values[Le]:.15g}"
-    said = [words[kind].format(f"{value:.15g}") for kind, value in values.items()]
-    said += [f"that {limit.func.__name__}".replace("_", " ") for limit in plain if isinstance(limit, Predicate)]
-    return " and ".join(said)
+    phrases = [words[kind].format(f"{value:.15g}") for kind, value in values.items()]
+    phrases += [f"that {limit.func.__name__}".replace("_", " ") for limit in plain if isinstance(limit, Predicate)]
+    return " and ".join(phrases)
 
 
 def _type(hint: Any) -> str:
@@ -315,13 +315,13 @@ def _type(hint: Any) -> str:
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
         kind, *limits = inner
-        large = [isinstance(each, Between) and each.high >= LARGEST_SAID for each in limits]
-        said = [Between(each.low) if is_large else each for each, is_large in zip(limits, large, strict=True)]
-        return f"{_type(kind)} {_in_words(said)}".strip()
+        large = [isinstance(limit, Between) and limit.high >= LARGEST_SAID for limit in limits]
+        shown = [Between(limit.low) if is_large else limit for limit, is_large in zip(limits, large, strict=True)]
+        return f"{_type(kind)} {_in_words(shown)}".strip()
     if origin is Literal:
-        return " or ".join(f"`{str(each).lower() if isinstance(each, bool) else each}`" for each in inner)
+        return " or ".join(f"`{str(value).lower() if isinstance(value, bool) else value}`" for value in inner)
     if origin in (Union, types.UnionType):
-        return " or ".join("`null`" if each is type(None) else _type(each) for each in inner)
+        return " or ".join("`null`" if value is type(None) else _type(value) for value in inner)
     if origin is Callable:
         return "function"
     if origin and issubclass(origin, Mapping):
@@ -376,15 +376,15 @@ def _groups_of_tasks() -> dict[str, set[str]]:
     return {task: {*_reached("task", task, {*groups()} - {"task"})} for task in options_of("task")}
 
 
-def _reached(group: str, option: str, known: set[str]) -> Iterator[str]:
+def _reached(group: str, option: str, visited: set[str]) -> Iterator[str]:
     """The groups that an option refers to, in its defaults list or as `${group}`, and those that their options do."""
     file = option_file(group, option)
     text = file.read_text("utf-8") if file else ""
     named = re.findall(r"\$\{(\w+)[.}]|^ *- (?:override )?/?(\w+)(?:@[\w.]+)?: ", text, re.MULTILINE)
-    for name in {name for pair in named for name in pair} & known:
+    for name in {name for pair in named for name in pair} & visited:
         yield name
         for inner in options_of(name):
-            yield from _reached(name, inner, known - {name})
+            yield from _reached(name, inner, visited - {name})
 
 
 def _commands() -> str:

@@ -18,9 +18,10 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import loaded_yaml
 import pytest
 import yaml
-from warm import Process
+from warm import CHARTS, NO_CHARTS, Process, sets_mode
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -76,6 +77,11 @@ def in_this_process(folder: Path, *arguments: str, **environment: str) -> subpro
         patch.setattr("ragsweep.app.cli.SweepCallback.sweep", None)  # of an earlier sweep
         patch.setattr("ragsweep.core.drawing._processes", [])
         patch.setattr("sys.path", [*sys.path])
+        patch.setattr("omegaconf.OmegaConf.load", loaded_yaml.load)
+        if not sets_mode(arguments):
+            patch.setattr("hydra._internal.hydra.Hydra.get_mode", lambda *_, **__: None)
+        for place, function in NO_CHARTS.items() if not CHARTS.items() <= environment.items() else ():
+            patch.setattr(place, function)
         for changed in (sys, "unraisablehook"), (warnings, "formatwarning"):
             patch.setattr(*changed, getattr(*changed))  # to be put back
         for variable, value in ({"RAGSWEEP_PROJECT": str(folder)} | environment).items():  # else it sets this one
@@ -197,7 +203,7 @@ def succeeded(process: subprocess.CompletedProcess[str]) -> subprocess.Completed
     return process
 
 
-def said(stderr: str) -> list[str]:
+def error_lines(stderr: str) -> list[str]:
     """The lines on standard error, but for what every run says of its dataset."""
     return [line for line in stderr.splitlines() if " read as: " not in line and "pages without text" not in line]
 
@@ -206,7 +212,7 @@ def assert_refused(process: subprocess.CompletedProcess[str], application: Appli
     """One line that says it, exit status 2, no traceback, and nothing recorded."""
     assert process.returncode == 2, process.stderr
     assert process.stdout == ""
-    [line] = said(process.stderr)
+    [line] = error_lines(process.stderr)
     assert expected in line
     assert application.runs() == []
     assert not (application.home / "outputs").exists()

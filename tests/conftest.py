@@ -37,6 +37,9 @@ CHROMIUM_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-net
 WritePdf = Callable[..., Path]
 
 os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  # Ray lowers the priority of its workers: here they starve
+if workers := os.environ.get("PYTEST_XDIST_WORKER_COUNT"):  # else threads of one worker wait for those of the others
+    threads = max(1, (os.cpu_count() or 1) // int(workers))
+    os.environ |= {f"{library}_NUM_THREADS": str(threads) for library in ("OMP", "OPENBLAS")}
 
 QUICK, SOAK = "--quick", "--soak"
 EXAMPLES = {QUICK: 10, "": 25, SOAK: 200}  # of a property
@@ -44,8 +47,10 @@ NEVER_QUICK = {PROJECT / "tests" / name for name in ("browser", "cluster")}  # f
 PLUGINS = ("answers", "audit", "engines", "generate", "plugins")
 SERVER_TESTS = "tests/cluster/"  # they share one tracking server
 START_FIRST = (
-    *(SERVER_TESTS, "tests/browser/", "tests/test_launchers.py", "tests/test_readme.py", "tests/app/test_cli.py"),
-    *("tests/tracking/test_resume.py", "tests/tracking/test_sweep.py", "tests/app/test_wheel.py", "tests/replay/"),
+    *(SERVER_TESTS, "tests/browser/", "tests/test_launchers.py", "tests/test_readme.py", "tests/app/test_wheel.py"),
+    *("tests/plugins/test_plugins.py", "tests/app/", "tests/tracking/test_sweep.py", "tests/tracking/test_resume.py"),
+    *("tests/tracking/test_push.py", "tests/audit/", "tests/answers/", "tests/replay/", "tests/production/"),
+    *("tests/engines/", "tests/references/", "tests/tracking/", "tests/config/", "tests/retrieval/", "tests/datasets/"),
 )
 
 
@@ -108,7 +113,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         slow = [item for item in items if _is_slow(item)]
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if not _is_slow(item)]
-    items.sort(key=lambda item: not item.nodeid.startswith(START_FIRST))
+    items.sort(key=_start)
+
+
+def _start(item: pytest.Item) -> int:
+    return next((place for place, path in enumerate(START_FIRST) if item.nodeid.startswith(path)), len(START_FIRST))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -260,6 +269,14 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the applications of all workers of this session keep their embeddings."""
     own = tmp_path_factory.getbasetemp()
     return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "cache"
+
+
+@pytest.fixture(scope="session")
+def scifact_store(cache: Path) -> Store:
+    """Keeps the embeddings of SciFact, which take minutes."""
+    from ragsweep.store.stage_store import Store
+
+    return Store(str(cache))
 
 
 @pytest.fixture(scope="session")

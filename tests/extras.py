@@ -32,7 +32,7 @@ def required_by(package: str, extra: str) -> list[tuple[str, str]]:
         PackageNotFoundError: The package is not installed.
         LookupError: It has no such extra.
     """
-    named = [Requirement(each) for each in distribution(package).requires or ()]
+    named = [*map(Requirement, distribution(package).requires or ())]
     of_extra = [one for one in named if one.marker and one.marker.evaluate({"extra": extra})] if extra else []
     if extra and not of_extra:
         raise LookupError(f"{package} has no extra {extra}")
@@ -67,5 +67,6 @@ def _closure(start: Iterable[tuple[str, str]]) -> Iterator[str]:
         except PackageNotFoundError:
             continue
         yield canonicalize_name(name)
-        wanted = [each for each in required if each.marker is None or each.marker.evaluate({"extra": extra})]
-        waiting += [(each.name, further) for each in wanted for further in ("", *each.extras)]
+        for requirement in required:
+            if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+                waiting += [(requirement.name, further) for further in ("", *requirement.extras)]

@@ -3,7 +3,7 @@
 TWO_LETTERS = "<002b0048> Tj"
 
 
-def written(path, font, *others, text="(Fever) Tj"):
+def written(path, font, *more_objects, text="(Fever) Tj"):
     """A PDF of one page, whose font is the first of these objects."""
     content = f"BT /F1 20 Tf 20 100 Td {text} ET"
     objects = [
@@ -13,12 +13,12 @@ def written(path, font, *others, text="(Fever) Tj"):
         " /Resources << /Font << /F1 5 0 R >> >> >>",
         f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
         font,
-        *others,
+        *more_objects,
     ]
     text, offsets = "%PDF-1.4\n", []
-    for number, each in enumerate(objects, start=1):
+    for number, object_ in enumerate(objects, start=1):
         offsets.append(len(text))
-        text += f"{number} 0 obj\n{each}\nendobj\n"
+        text += f"{number} 0 obj\n{object_}\nendobj\n"
     table = "".join(f"{offset:010d} 00000 n \n" for offset in offsets)
     text += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
     text += f"trailer << /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{text.index('xref')}\n%%EOF"

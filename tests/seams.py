@@ -56,12 +56,12 @@ class Memory(DatasetFormat):
 
 def reached(arguments):
     """Everything that arguments lead to, as the garbage collector sees it; of a function what it holds."""
-    found, waiting = {}, [arguments]
+    values, waiting = {}, [arguments]
     while waiting:
         thing = waiting.pop()
-        if id(thing) in found:
+        if id(thing) in values:
             continue
-        found[id(thing)] = thing
+        values[id(thing)] = thing
         if isinstance(thing, FunctionType):
             waiting += [*(cell.cell_contents for cell in thing.__closure__ or ()), thing.__defaults__]
             waiting += [thing.__kwdefaults__, thing.__dict__]
@@ -69,7 +69,7 @@ def reached(arguments):
             waiting += [thing.base, thing.tolist() if thing.dtype == object else None]
         elif not isinstance(thing, type | ModuleType | BuiltinFunctionType | FrameType | str | bytes | int | float):
             waiting += gc.get_referents(thing)
-    return [*found.values()]
+    return [*values.values()]
 
 
 SECRET = (Dataset, Collection, Qrels, Judgment, Reference, Query, Case, Memory)
@@ -77,7 +77,7 @@ SECRET = (Dataset, Collection, Qrels, Judgment, Reference, Query, Case, Memory)
 
 def secrets_in(arguments, task):
     """What nobody is to see: objects that hold judgments, such as this task, grades, types and fields of queries."""
-    return [each for each in reached(arguments) if is_secret(each) or isinstance(each, task)]
+    return [value for value in reached(arguments) if is_secret(value) or isinstance(value, task)]
 
 
 def is_secret(thing):
@@ -110,7 +110,7 @@ def _noting(method, calls):
 
 def kept_in(store):
     """What a store keeps, without times. The audit keeps there what every run prints."""
-    entries = {(each.stage, each.path.name): each.arrays for each in store.entries() if each.stage != "audit"}
+    entries = {(entry.stage, entry.path.name): entry.arrays for entry in store.entries() if entry.stage != "audit"}
     return {key: {name: timeless(name, array) for name, array in of.items()} for key, of in entries.items()}
 
 

@@ -155,8 +155,8 @@ class Client(Application):
     def of(self, experiment: str) -> tuple[MlflowClient, list[Run], list[Run]]:
         """A client, and the parents and children of the runs of one experiment, as the server tells."""
         client = MlflowClient(self.uri)
-        found = client.get_experiment_by_name(experiment)
-        runs = client.search_runs([found.experiment_id], max_results=1000) if found else []
+        named = client.get_experiment_by_name(experiment)
+        runs = client.search_runs([named.experiment_id], max_results=1000) if named else []
         parents = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
         return client, parents, [run for run in runs if run not in parents]
 

@@ -34,13 +34,15 @@ SETTING = re.compile(r"[+~]{0,2}[a-z][\w./]*(@[\w.]+)?=|~[a-z]")
 
 
 def blocks(*languages):
-    found = [(page, *block) for page, whole in PAGES.items() for block in BLOCK.findall(whole)]
-    return [pytest.param(text, id=f"{page}: {text.splitlines()[0]}") for page, kind, text in found if kind in languages]
+    blocks = [(page, *block) for page, whole in PAGES.items() for block in BLOCK.findall(whole)]
+    return [
+        pytest.param(text, id=f"{page}: {text.splitlines()[0]}") for page, kind, text in blocks if kind in languages
+    ]
 
 
 def typed():
     """The arguments of every command of ragsweep in a block, an indented line or a YAML, and its first page."""
-    found = {}
+    places = {}
     for page, whole in PAGES.items():
         typed = "".join(text for language, text in BLOCK.findall(whole) if language in ("sh", "bash"))
         for line in [
@@ -49,15 +51,15 @@ def typed():
             *OF_YAML.findall(whole),
         ]:
             if line.startswith("ragsweep "):
-                found.setdefault(tuple(shlex.split(line.partition(" | ")[0], comments=True)[1:]), page)
-    return [pytest.param(arguments, id=f"{page}: {' '.join(arguments)}") for arguments, page in found.items()]
+                places.setdefault(tuple(shlex.split(line.partition(" | ")[0], comments=True)[1:]), page)
+    return [pytest.param(arguments, id=f"{page}: {' '.join(arguments)}") for arguments, page in places.items()]
 
 
 @pytest.fixture(scope="module")
 def loader(tmp_path_factory):
     """Hydra in a project that has the options which the pages ask their reader to write."""
     project = tmp_path_factory.mktemp("project")
-    for _, text in (found for whole in PAGES.values() for found in BLOCK.findall(whole)):
+    for _, text in (block for page in PAGES.values() for block in BLOCK.findall(page)):
         if option := re.match(r"(?:# @package _global_\n)?# (conf/\S+)\n", text):
             (project / option[1]).parent.mkdir(parents=True, exist_ok=True)
             (project / option[1]).write_text(text)
@@ -81,15 +83,15 @@ def test_a_command_names_options_and_settings_that_there_are(arguments, loader):
     assert name in commands()
     choices = {}
     settings = []
-    for each in OverridesParser.create().parse_overrides([each for each in rest if SETTING.match(each)]):
-        options = loader.get_group_options(each.key_or_group)
+    for override in OverridesParser.create().parse_overrides([*filter(SETTING.match, rest)]):
+        options = loader.get_group_options(override.key_or_group)
         if options:
-            values = [*each.sweep_string_iterator()] if each.is_sweep_override() else [each.value()]
+            values = [*override.sweep_string_iterator()] if override.is_sweep_override() else [override.value()]
             chosen = [str(value).partition("\\:")[0] for value in values]  # without settings of its own
             assert {*chosen} <= {*options}
-            choices[each.key_or_group] = f"{each.input_line.partition('=')[0]}={chosen[0]}"
-        elif not (each.is_add() or each.is_hydra_override() or each.value() == "RUN_ID"):  # NAME=RUN_ID is no setting
-            settings.append(each.key_or_group)
+            choices[override.key_or_group] = f"{override.input_line.partition('=')[0]}={chosen[0]}"
+        elif not (override.is_add() or override.is_hydra_override() or override.value() == "RUN_ID"):  # no setting
+            settings.append(override.key_or_group)
     needed = {*CHOOSING, *(setting.partition(".")[0] for setting in settings)}
     chosen = tuple(choice for group, choice in choices.items() if group in needed)
     for setting in settings:
@@ -132,7 +134,7 @@ def names_of_the_reference():
 
 def test_every_room_with_public_names_is_in_the_reference():
     shown = names_of_the_reference()
-    rooms = [each.name for each in pkgutil.iter_modules(ragsweep.__path__, "ragsweep.") if each.ispkg]
+    rooms = [module.name for module in pkgutil.iter_modules(ragsweep.__path__, "ragsweep.") if module.ispkg]
     public = {name for name in rooms if getattr(import_module(name), "__all__", ())}
     assert {"ragsweep", "ragsweep.evaluation", "ragsweep.retrieval"} <= shown
     assert public <= shown
@@ -144,7 +146,7 @@ def test_what_documents_and_the_plugin_of_the_tests_import_is_public():
     texts = [*(text for block in blocks("python", "py") for text in block.values), *letters]
     imports = [node for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
     ours = re.compile(r"ragsweep(_(answers|audit|engines|generate))?(\.|$)")
-    used = {(node.module, each.name) for node in imports for each in node.names if ours.match(node.module)}
+    used = {(node.module, alias.name) for node in imports for alias in node.names if ours.match(node.module)}
     assert len(used) > 20
     assert {f"{module}.{name}" for module, name in used if not {module, f"{module}.{name}"} & shown} == set()
 
@@ -171,7 +173,9 @@ def test_the_recipe_of_a_task_is_recorded_although_it_has_no_charts(tmp_path, em
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
     [command] = [line for line in OF_YAML.findall(PAGES["recipes.md"]) if "task=lengths" in line]
-    arguments = [each for each in shlex.split(command)[1:] if each != "-m" and not each.startswith("chunker=")]
+    arguments = [
+        argument for argument in shlex.split(command)[1:] if argument != "-m" and not argument.startswith("chunker=")
+    ]
     (tmp_path / "mlruns").mkdir()
     shutil.copy(empty_database, tmp_path / "mlruns")
     process = Process(COMMAND, arguments, tmp_path, {**os.environ, "RAGSWEEP_PROJECT": str(tmp_path)})

@@ -24,8 +24,8 @@ class WithoutExtras:
         return None if name.partition(".")[0] in modules else self.finder.find_spec(name, path, target)
 
     def find_distributions(self, *context):
-        found = MetadataPathFinder.find_distributions(*context)
-        return (each for each in found if each.name.lower().replace("_", "-") not in packages)
+        installed = MetadataPathFinder.find_distributions(*context)
+        return (package for package in installed if package.name.lower().replace("_", "-") not in packages)
 
 
 sys.meta_path = [WithoutExtras(finder) for finder in sys.meta_path]
@@ -39,6 +39,7 @@ for path in paths:
 """
 
 
+@pytest.mark.release
 @pytest.mark.usefixtures("processes")
 def test_every_test_module_can_be_imported_without_an_extra():
     tests = PROJECT / "tests"

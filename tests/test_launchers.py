@@ -8,7 +8,7 @@ import time
 import pandas as pd
 import psutil
 import pytest
-from application import Application, said
+from application import Application, error_lines
 from held import ENVIRONMENT, held_by
 
 pytestmark = pytest.mark.release
@@ -21,10 +21,10 @@ LAUNCHERS = [pytest.param(name, marks=pytest.mark.extra(extra)) for name, extra 
 
 def first(*names):
     """The launchers. The soak alone runs those that are not named: the tests of clusters do the same with them."""
-    others = [each for each in EXTRAS if each not in names]
+    in_soak = [launcher for launcher in EXTRAS if launcher not in names]
     return [
-        pytest.param(*each.values, marks=[*each.marks, *[pytest.mark.soak] * (each.values[0] in others)])
-        for each in LAUNCHERS
+        pytest.param(*launcher.values, marks=[*launcher.marks, *[pytest.mark.soak] * (launcher.values[0] in in_soak)])
+        for launcher in LAUNCHERS
     ]
 
 
@@ -74,7 +74,7 @@ def test_a_launcher_changes_nothing_of_the_results(launched, one_after_the_other
 
 def test_a_launcher_says_nothing_of_its_own(launched):
     _, process = launched
-    assert said(process.stderr) == []
+    assert error_lines(process.stderr) == []
 
 
 def test_a_folder_may_be_called_anything(launched):

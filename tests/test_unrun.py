@@ -2,12 +2,11 @@
 
 import os
 import re
-import subprocess
-import sys
 
 import pytest
-from application import PROJECT
+from application import PROJECT, PYTEST
 from unrun import Unrun
+from warm import Process
 
 TESTS = """
 import pytest
@@ -53,22 +52,24 @@ def test_other(number):
 
 def run(folder, required, tests, workers):
     (folder / "test_some.py").write_text(tests)
-    options = ["-p", "conftest", "-c", PROJECT / "pyproject.toml", "--rootdir", folder, "-rfE", workers]
-    environment = {**os.environ, "RAGSWEEP_REQUIRE": required, "RAGSWEEP_REAL_DATA": str(folder / "absent")}
+    options = ["-p", "conftest", "-c", f"{PROJECT}/pyproject.toml", "--rootdir", str(folder), "-rfE", workers]
+    ours = {"PYTHONPATH": f"{PROJECT}/tests", "RAGSWEEP_REAL_DATA": str(folder / "absent")}
+    environment = {**os.environ, **ours, "RAGSWEEP_REQUIRE": required}
     environment.pop("CI", None)  # there pytest says every reason twice
-    command = [sys.executable, "-m", "pytest", *options, "-m", "not release", folder / "test_some.py"]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    process = Process(PYTEST, [*options, "-m", "not release", "test_some.py"], folder, environment)
+    stdout, _ = process.communicate(timeout=300)
+    return process.returncode, stdout
 
 
 @pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("workers", ["-n0", "-n1"])
 def test_what_is_required_fails_where_it_is_skipped_and_the_rest_is_counted_by_reason(tmp_path, workers):
-    done = run(tmp_path, "real_data,extras", TESTS, workers)
-    assert done.returncode == 1
-    failed = re.findall(r"^(?:ERROR|FAILED) .*::test_(\w+)", done.stdout, re.MULTILINE)
+    status, stdout = run(tmp_path, "real_data,extras", TESTS, workers)
+    assert status == 1, stdout
+    failed = re.findall(r"^(?:ERROR|FAILED) .*::test_(\w+)", stdout, re.MULTILINE)
     assert sorted(failed) == ["fixture", "late_fixture", "mark"]
-    assert done.stdout.count(f"skipped: {tmp_path / 'absent'} is not there") == 2  # why the first two fail
-    [unrun] = re.findall(r"^=+ 16 tests left unrun =+\n((?: +\d+  .*\n)*)", done.stdout, re.MULTILINE)
+    assert stdout.count(f"skipped: {tmp_path / 'absent'} is not there") == 2  # why the first two fail
+    [unrun] = re.findall(r"^=+ 16 tests left unrun =+\n((?: +\d+  .*\n)*)", stdout, re.MULTILINE)
     assert [int(line.split()[0]) for line in unrun.splitlines()] == [1] * 9 + [7]
     assert "  1  make test-release" in unrun
 
@@ -76,7 +77,7 @@ def test_what_is_required_fails_where_it_is_skipped_and_the_rest_is_counted_by_r
 @pytest.mark.usefixtures("processes")
 def test_a_file_that_is_skipped_whole_fails_where_anything_is_required(tmp_path):
     skipped = 'import pytest\npytest.importorskip("no_such_package")\n'
-    assert "1 error" in run(tmp_path, "browser", skipped, "-n0").stdout
+    assert "1 error" in run(tmp_path, "browser", skipped, "-n0")[1]
 
 
 def test_a_requirement_that_no_test_has_is_refused(monkeypatch):

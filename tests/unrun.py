@@ -65,8 +65,8 @@ class Unrun:
             return
         terminalreporter.section(f"{unrun.total():,} tests left unrun")
         lines = unrun.most_common(MOST_LINES - 1)
-        if others := unrun.total() - sum(count for _, count in lines):
-            lines.append(("other reasons, which -rs lists", others))
+        if rest := unrun.total() - sum(count for _, count in lines):
+            lines.append(("other reasons, which -rs lists", rest))
         for reason, count in lines:
             terminalreporter.write_line(f"{count:7,}  {reason}")
 

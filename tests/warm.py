@@ -2,10 +2,11 @@
 
 Importing MLflow, Hydra, pandas and scipy takes most of the time of a small run. Python's fork server imports them once
 per test session, and computes the digests of our code, which every run asks for. Every start is still a process of its
-own, with its own arguments, environment, folder, streams, signals and exit status. Four things differ from a new
+own, with its own arguments, environment, folder, streams, signals and exit status. Five things differ from a new
 interpreter: all processes share one seed for the hashes of strings, variables that the interpreter or a library reads
-while it starts have no effect, slow work prints no lines, which would depend on how busy the machine is, and Hydra does
-not compose the configuration once more beforehand, to ask it for a mode that only our experiments set.
+while it starts have no effect, slow work prints no lines, which would depend on how busy the machine is, Hydra does not
+compose the configuration once more beforehand, to ask it for a mode that only our experiments set, and charts, which
+take a third of the time of a small sweep, are drawn only for those who ask by `**CHARTS`.
 """
 
 from __future__ import annotations
@@ -18,16 +19,21 @@ import signal
 import sys
 import tempfile
 import threading
+from collections.abc import Callable, Sequence
 from functools import cache
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
 from subprocess import TimeoutExpired
+from typing import Any
 
 import pytest
 
 PROJECT = Path(__file__).resolve().parents[1]
-OF_PLUGINS = ("ragsweep_answers", "ragsweep_audit.check", "ragsweep_engines", "ragsweep_generate")
+OF_PLUGINS = (
+    *("ragsweep_answers.answering.recorded_answers", "ragsweep_answers.measuring.answers_task"),
+    *("ragsweep_audit.check", "ragsweep_engines", "ragsweep_generate"),
+)
 LOADED = (
     "alembic.command",
     "alembic.config",
@@ -55,6 +61,7 @@ LOADED = (
     "matplotlib.figure",
     "mlflow.data.meta_dataset",
     "mlflow.store.tracking.sqlalchemy_workspace_store",
+    "multiprocessing.synchronize",
     "omegaconf._impl",
     "pandas.io.formats.csvs",
     "PIL.BmpImagePlugin",
@@ -63,6 +70,7 @@ LOADED = (
     "PIL.PpmImagePlugin",
     "pyarrow.pandas_compat",
     "pyarrow.vendored.version",
+    "pydantic._internal._serializers",
     "pydantic.dataclasses",
     "pypdfium2",
     "ragsweep.app.cli",
@@ -78,15 +86,27 @@ LOADED = (
     "ragsweep.tracking.finishing",
     "ragsweep.tracking.sweep_runs",
     "ragsweep.tracking.tracked_job",
+    "safetensors",
+    "scipy.sparse.csgraph",
     "scipy.special",
+    "scipy.stats",
+    "sklearn.feature_extraction.text",
+    "sklearn.linear_model",
+    "sklearn.model_selection",
     "sqlalchemy.dialects.sqlite",
     "Stemmer",
+    "tokenizers",
     "zstandard",
     *(OF_PLUGINS if os.environ.get("RAGSWEEP_DISABLE_PLUGINS") != "1" else ()),
     "fork_server_caches",  # last, since it reads what has been loaded
 )
 STDIN, STDOUT, STDERR = 0, 1, 2
-MAY_SET_MODE = ("experiment", "hydra.mode", "hydra.searchpath", "--config")  # what an argument has that may say -m
+CHARTS = {"DRAW_CHARTS": "yes"}  # in the environment of a start whose charts a test looks at
+NO_CHARTS: dict[str, Callable[..., Any]] = {
+    "ragsweep.app.sweep.start_drawing": lambda: None,
+    "ragsweep.core.drawing.save_charts": lambda *_: [],
+}
+MAY_SET_MODE = ("experiment", "hydra.mode", "hydra.searchpath", "--config")  # so begins an argument that may say -m
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload([*LOADED])
@@ -155,6 +175,11 @@ class Process:
             return rest[0], self._errors.read()
 
 
+def sets_mode(arguments: Sequence[str]) -> bool:
+    """Whether an argument, or a file that it chooses, may set Hydra's mode, for which Hydra composes once more."""
+    return any(argument.lstrip("+").startswith(MAY_SET_MODE) for argument in arguments)
+
+
 def kill_all() -> None:
     """End what a failed test has left running, which would keep the session from ending."""
     for process in multiprocessing.active_children():
@@ -180,7 +205,7 @@ def _run(
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it runs in the background ignore it
     multiprocessing.set_start_method(None, force=True)
     drawing.get_context = lambda _: _context
-    if not any(name in argument for argument in arguments for name in MAY_SET_MODE):
+    if not sets_mode(arguments):
         Hydra.get_mode = lambda *_, **__: None  # as it answers; this takes a quarter of a small run
     forkserver._forkserver.ensure_running = lambda: None  # it runs, but a process that it started does not know
     for name, value in changed.items():  # variables that the libraries have set stay
@@ -188,11 +213,15 @@ def _run(
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
+    if not CHARTS.items() <= os.environ.items():
+        for place, function in NO_CHARTS.items():
+            module, _, name = place.rpartition(".")
+            setattr(sys.modules[module], name, function)
     os.chdir(folder)
     sys.argv = [str(script), *arguments]
     of_pytest = {str(PROJECT / name) for name in ("", "tests", "scripts")}
     own = [str(script.parent), *filter(None, os.environ.get("PYTHONPATH", "").split(":"))]
-    sys.path[:] = [*own, *(each for each in sys.path if each not in of_pytest)]
+    sys.path[:] = [*own, *(place for place in sys.path if place not in of_pytest)]
     try:
         runpy.run_path(str(script), run_name="__main__")
     finally:

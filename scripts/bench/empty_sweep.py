@@ -24,7 +24,7 @@ def main(_: DictConfig) -> None:
     from mlflow.entities import Metric, Param
 
     params, metrics, files, file_bytes = (
-        int(os.environ[each]) for each in ("PARAMS", "METRICS", "FILES", "FILE_BYTES")
+        int(os.environ[name]) for name in ("PARAMS", "METRICS", "FILES", "FILE_BYTES")
     )
     client = MlflowClient(os.environ["URI"])
     experiment = client.get_experiment_by_name("empty")

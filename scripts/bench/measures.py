@@ -65,11 +65,11 @@ def rows(queries: int, rounds: int) -> Rows:
     evaluate = partial(ranx.evaluate, *prepared, RANX, return_mean=False)
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, {*TREC_EVAL.values(), "recip_rank"})
     values = ours()
-    for name, found in evaluate().items():
-        np.testing.assert_allclose(values[name.partition("@")[0]], found, rtol=0, atol=1e-12)
-    found = evaluator.evaluate(run)
+    for name, expected in evaluate().items():
+        np.testing.assert_allclose(values[name.partition("@")[0]], expected, rtol=0, atol=1e-12)
+    evaluated = evaluator.evaluate(run)
     for name, theirs in TREC_EVAL.items():
-        expected = [found[row][theirs] for row in sorted(found)]
+        expected = [evaluated[row][theirs] for row in sorted(evaluated)]
         np.testing.assert_allclose(values[name], expected, rtol=0, atol=1e-12)
 
     def from_arrays() -> None:

@@ -42,10 +42,10 @@ def write_corpus(scifact: Path, folder: Path, passages: int) -> None:
     shutil.copyfile(scifact / "queries.jsonl", folder / "queries.jsonl")
     shutil.copyfile(scifact / "qrels" / "test.tsv", folder / "qrels" / "test.tsv")
     lines = (scifact / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
-    found = [sentence for line in lines for sentence in sentences(json.loads(line)["text"])]
+    texts = [sentence for line in lines for sentence in sentences(json.loads(line)["text"])]
     with (folder / "corpus.jsonl").open("w", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in lines)
-        for number, text in enumerate(mixed(found, passages - len(lines))):
+        for number, text in enumerate(mixed(texts, passages - len(lines))):
             file.write(json.dumps({"_id": f"made-up-{number}", "title": "", "text": text}) + "\n")
 
 
@@ -54,15 +54,15 @@ def sentences(text: str) -> list[str]:
     return [part for part in re.split(r"(?<=[.!?])\s+", text) if len(part.split()) > 5]
 
 
-def mixed(found: Sequence[str], count: int) -> Iterator[str]:
+def mixed(texts: Sequence[str], count: int) -> Iterator[str]:
     """Passages of random sentences, each with at least so many words that the mean is about `WORDS`."""
     random = np.random.default_rng(0)
-    lengths = np.array([len(sentence.split()) for sentence in found])
+    lengths = np.array([len(sentence.split()) for sentence in texts])
     least = WORDS - lengths.mean() / 2
     for _ in range(count):
-        drawn = random.integers(len(found), size=WORDS)
+        drawn = random.integers(len(texts), size=WORDS)
         enough = int(np.searchsorted(np.cumsum(lengths[drawn]), least)) + 1
-        yield " ".join(found[each] for each in drawn[:enough])
+        yield " ".join(texts[number] for number in drawn[:enough])
 
 
 def run(arguments: Sequence[str], folder: Path) -> tuple[float, float]:
@@ -85,7 +85,8 @@ def recorded(folder: Path) -> dict[str, float]:
     from mlflow import MlflowClient
 
     client = MlflowClient(f"sqlite:///{folder / 'mlruns' / 'mlflow.db'}")
-    [newest] = client.search_runs([each.experiment_id for each in client.search_experiments()], max_results=1)
+    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
+    [newest] = client.search_runs(experiments, max_results=1)
     return dict(newest.data.metrics)
 
 

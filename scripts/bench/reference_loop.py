@@ -30,9 +30,9 @@ class ReferenceLoop:
     def measure(self, query: str, relevant: set[int], alpha: float, k: int) -> dict[str, float]:
         """Seven metrics of one query with one configuration."""
         embedding = self.model.encode([query], normalize_embeddings=True)
-        similarities, found = self.index.search(embedding, len(self.units))
+        similarities, nearest = self.index.search(embedding, len(self.units))
         dense = [0.0] * len(self.units)
-        for passage, similarity in zip(found[0].tolist(), similarities[0].tolist(), strict=True):
+        for passage, similarity in zip(nearest[0].tolist(), similarities[0].tolist(), strict=True):
             dense[passage] = similarity
         dense, sparse = scaled(dense), scaled(self.bm25.get_scores(query.lower().split()).tolist())
         fused = [alpha * one + (1 - alpha) * other for one, other in zip(dense, sparse, strict=True)]

@@ -100,10 +100,10 @@ def sparse(name: str, texts: Sequence[str], queries: Sequence[str], rounds: int)
     depth = min(DEPTH, len(texts))
 
     def scores() -> list[Any]:
-        found = [okapi.get_scores(query) for query in asked]
-        for row in found:
+        scores = [okapi.get_scores(query) for query in asked]
+        for row in scores:
             np.argpartition(-row, depth - 1)[:depth]
-        return found
+        return scores
 
     np.testing.assert_allclose(index.scores(queries), np.array(scores()), rtol=0, atol=1e-9)
     work = f"BM25 top {depth}, {name}: {len(texts):,} passages, {len(queries)} queries"
@@ -150,9 +150,9 @@ def dense(passages: int, queries: int, rounds: int) -> Rows:
     flat = faiss.IndexFlatIP(DIMENSIONS)
     flat.add(vectors)
     search = ExactSearch(vectors)
-    found, theirs = search(asked, DEPTH), flat.search(asked, DEPTH)[1]
+    ours, theirs = search(asked, DEPTH), flat.search(asked, DEPTH)[1]
     scores = np.einsum("qd,qkd->qk", asked.astype(np.float64), vectors[theirs].astype(np.float64))
-    np.testing.assert_allclose(scores, found.scores, rtol=0, atol=1e-6)  # different ids are only due to rounding
+    np.testing.assert_allclose(scores, ours.scores, rtol=0, atol=1e-6)  # different ids are only due to rounding
     yield time_both(
         f"exact top {DEPTH}, {passages:,} x {DIMENSIONS}, {queries} queries",
         "FAISS IndexFlatIP",
@@ -160,7 +160,7 @@ def dense(passages: int, queries: int, rounds: int) -> Rows:
         lambda: search(asked, DEPTH),
         lambda: flat.search(asked, DEPTH),
         rounds=rounds,
-        note=f"same ids except at {(found.passages != theirs).sum()} ranks, where single precision swaps neighbours",
+        note=f"same ids except at {(ours.passages != theirs).sum()} ranks, where single precision swaps neighbours",
     )
 
 
@@ -176,8 +176,8 @@ def approximate(dataset: Dataset, store: Store, rounds: int) -> Rows:
         ("IVF64,PQ48", FaissIndex("IVF64,PQ48", search={"nprobe": 8})),
     ):
         search = index.open(passages, lambda _, build: build())
-        found = search(queries, DEPTH).passages
-        recall = np.mean([np.isin(*rows).mean() for rows in zip(best, found, strict=True)])
+        ranked = search(queries, DEPTH).passages
+        recall = np.mean([np.isin(*rows).mean() for rows in zip(best, ranked, strict=True)])
         yield time_both(
             f"top {DEPTH}, {dataset.name}: {len(passages):,} embeddings, {len(queries)} queries, {name}",
             "exact search",

@@ -67,7 +67,7 @@ class Place:
         self.folder.mkdir(parents=True, exist_ok=True)
         environment = {**shape, "URI": self.uri, "ARTIFACTS": f"{self.folder}/artifacts"}
         outputs = f"hydra.sweep.dir={self.folder}/outputs/{time.time_ns()}"
-        added = [each if each.startswith("-") else f"+{each}" for each in arguments]
+        added = [argument if argument.startswith("-") else f"+{argument}" for argument in arguments]
         _run([sys.executable, str(Path(__file__).with_name("empty_sweep.py")), *added, outputs], environment)
 
     def client(self) -> MlflowClient:

@@ -12,6 +12,7 @@ from answers import small_answers
 from answers.small_answers import Fixed, cases_of, named, settings
 from application import assert_refused, succeeded
 from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix
+from warm import CHARTS
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Dataset, FixedChunker, PageChunker
@@ -327,7 +328,7 @@ def test_what_is_no_answer_is_refused_by_the_name_of_the_answerer(dataset):
 @pytest.fixture(scope="module")
 def sweep(shared_application, arguments):
     settings = ["retriever=sparse", "retriever.b=0,0.75", "k=2", "encoder=wordllama"]
-    succeeded(shared_application.script_here("run", "-m", *arguments, *settings))
+    succeeded(shared_application.script_here("run", "-m", *arguments, *settings, **CHARTS))
     return shared_application
 
 

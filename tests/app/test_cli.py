@@ -3,8 +3,6 @@
 import json
 import re
 import shlex
-import subprocess
-import sys
 
 import pytest
 from application import PROJECT, assert_refused
@@ -167,11 +165,10 @@ def test_every_shipped_experiment_runs(application, dataset, experiment, tmp_pat
         assert alphas == NAMES_OF_THE_REFERENCE
 
 
-@pytest.mark.usefixtures("processes")
-def test_help_is_written_for_a_person():
-    text = subprocess.run([sys.executable, PROJECT / "run.py", "--help"], capture_output=True, text=True, check=True)
-    assert "EXAMPLES" in text.stdout
-    [options] = re.findall(r"^retriever: (.*)$", text.stdout, re.MULTILINE)
+def test_help_is_written_for_a_person(application):
+    text = application.run("--help").stdout
+    assert "EXAMPLES" in text
+    [options] = re.findall(r"^retriever: (.*)$", text, re.MULTILINE)
     of_kernel = "dense fused hybrid pipeline returned routed run_file sparse three_way"
     assert {*of_kernel.split()} <= {*options.split(", ")}
 
@@ -183,6 +180,7 @@ def test_every_configuration_file_opens_with_what_it_is_and_a_command():
         assert re.search(r"ragsweep (run|generate)\b", opening[1]), path
 
 
+@pytest.mark.release
 @pytest.mark.real_data
 def test_eight_company_filings_run_end_to_end(application, real_data):
     filings = real_data / "financebench"

@@ -33,19 +33,19 @@ def gone(tmp_path_factory):
 
 def test_a_worker_whose_driver_is_gone_before_it_is_ready_ends(gone):
     folder, number, identity = gone
-    found = in_process(WORKER, folder, number, identity)
-    assert (found.returncode, found.stdout) == (TERMINATED, "")
+    process = in_process(WORKER, folder, number, identity)
+    assert (process.returncode, process.stdout) == (TERMINATED, "")
 
 
 def test_a_worker_goes_on_where_its_driver_runs(gone, monkeypatch):
     folder = gone[0]
     monkeypatch.setenv(PROJECT, str(folder))
-    found = in_process(WORKER, folder, str(os.getpid()), process_identity())
-    assert (found.returncode, found.stdout) == (0, "goes on\n")
+    process = in_process(WORKER, folder, str(os.getpid()), process_identity())
+    assert (process.returncode, process.stdout) == (0, "goes on\n")
 
 
 def test_a_worker_does_not_judge_a_driver_on_another_host_by_the_processes_of_its_own(gone):
     folder, number, identity = gone
     elsewhere = json.dumps({**json.loads(identity), "host": "another.example"})
-    found = in_process(WORKER, folder, number, elsewhere)
-    assert (found.returncode, found.stdout) == (0, "goes on\n")
+    process = in_process(WORKER, folder, number, elsewhere)
+    assert (process.returncode, process.stdout) == (0, "goes on\n")

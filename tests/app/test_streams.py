@@ -29,7 +29,11 @@ def command(*arguments, redirected="", folder):
     )
 
 
-@pytest.mark.parametrize("redirected", [">&-", "<&- >&- 2>&-"], ids=["standard output", "all"])
+@pytest.mark.parametrize(
+    "redirected",
+    [pytest.param(">&-", marks=pytest.mark.release), "<&- >&- 2>&-"],
+    ids=["standard output", "all"],
+)
 def test_a_run_does_its_work_where_streams_are_closed(application, dataset, redirected):
     done = command("run", "-m", *application.arguments(*dataset, "retriever=sparse", "k=3,4"),
                    redirected=redirected, folder=application.home)  # fmt: skip

@@ -121,7 +121,7 @@ def test_a_sweep_has_the_jobs_that_were_meant(folder, typed, jobs):
 
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "expected"),
     {
         "retriever.alpha=0.5,0.50": "retriever.alpha=0.5,0.50: a value that is listed twice is measured once",
         "experiment=first,second retriever=sparse": "retriever.k1=1.0 experiment=second: measure the same",
@@ -130,13 +130,13 @@ def test_a_sweep_has_the_jobs_that_were_meant(folder, typed, jobs):
         "+note=a k=1,2 retriever=sparse": "note: no effect: nothing that is measured uses note",
     }.items(),
 )
-def test_what_is_not_run_is_said(folder, typed, said):
-    assert said in sweep(folder, typed).stderr
+def test_what_is_not_run_is_said(folder, typed, expected):
+    assert expected in sweep(folder, typed).stderr
 
 
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "expected"),
     {
         "retriever=sparse,mine retriever.bost=1": "retriever.bost: no such setting (did you mean retriever.boost?)",
         "retriever=sparse,mine retriever.alpha=1": "(retriever has k1, b, backend, epsilon, stop_words, ",
@@ -162,10 +162,10 @@ def test_what_is_not_run_is_said(folder, typed, said):
         "k=3,5 hydra.sweep.dir=${hydra:runtime.cwd}": "hydra.sweep.dir: found what is not known before a sweep starts",
     }.items(),
 )
-def test_a_sweep_that_cannot_be_meant_is_refused(folder, typed, said):
+def test_a_sweep_that_cannot_be_meant_is_refused(folder, typed, expected):
     process = sweep(folder, typed)
     assert (process.returncode, process.stdout) == (2, "")
-    assert said in process.stderr.splitlines()[-1]
+    assert expected in process.stderr.splitlines()[-1]
 
 
 @pytest.mark.usefixtures("long_work")

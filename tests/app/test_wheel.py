@@ -183,13 +183,13 @@ def test_bash_completes_groups_and_options(swept, folder, environment, line, exp
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
     offered = succeed(["bash", "-c", script], env=environment, cwd=folder).split()
-    found = [each.rpartition("=")[2] for each in offered]
-    assert [each for each in found if each in expected or "=" not in line] == expected
+    options = [option.rpartition("=")[2] for option in offered]
+    assert [option for option in options if option in expected or "=" not in line] == expected
 
 
 def test_help_answers_at_once_as_it_loads_nothing_heavy(ragsweep, environment, monkeypatch):
     monkeypatch.setitem(environment, "PYTHONPROFILEIMPORTTIME", "1")  # a line on stderr for each module
-    for command in (each for each in COMMANDS if each != "run"):  # whose help is Hydra's, and composes
+    for command in (name for name in COMMANDS if name != "run"):  # whose help is Hydra's, and composes
         shown = ragsweep(command, "--help")
         assert shown.returncode == 0, shown.stderr
         assert command in shown.stdout
@@ -231,10 +231,10 @@ def test_ui_serves_the_runs_of_this_folder_on_loopback_until_ctrl_c(installed, s
         assert refused.returncode == 2
         assert refused.stderr == f"ui: --port: {port} cannot be used (address already in use)\n"
     log = folder / "ui.log"
-    with log.open("w") as said:
+    with log.open("w") as log_file:
         server = subprocess.Popen(
             [installed / "ragsweep", "ui", "--port", str(port)],
-            cwd=folder, env=environment, stdout=said, stderr=said, start_new_session=True,
+            cwd=folder, env=environment, stdout=log_file, stderr=log_file, start_new_session=True,
         )  # fmt: skip
     try:
         for _ in range(1200):

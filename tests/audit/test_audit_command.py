@@ -78,6 +78,7 @@ def test_the_audit_changes_no_parameter_and_no_digest(application, dataset):
     assert not any(name.startswith("audit") for name in one.params)
 
 
+@pytest.mark.release
 def test_an_installed_package_adds_a_finding(application, dataset, tmp_path):
     """The class is that of docs/recipes.md."""
     [code] = re.findall(r"```python\n(from ragsweep_audit.findings.*?)```", RECIPES.read_text(), re.DOTALL)

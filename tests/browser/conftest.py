@@ -20,6 +20,7 @@ import pytest
 from application import PROJECT, Application
 from mlflow.entities import Run
 from servers import free_port
+from warm import CHARTS
 
 WAIT = 60_000  # ms; a busy machine of two cores needs a while
 ASSISTANT_WAS_HERE = "localStorage.setItem('mlflow.assistant.fab.autoOpenedOnFirstLoad_v1', 'true')"
@@ -75,8 +76,8 @@ def make_ui(uri: str, folder: Path) -> Iterator[str]:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     settings = f"VENV={sys.prefix}", f"URI={uri}", f"PORT={port}", f"--assume-old={sys.prefix}/.ready"
-    said = folder / "make_ui.txt"
-    with said.open("w") as out:
+    output = folder / "make_ui.txt"
+    with output.open("w") as out:
         server = subprocess.Popen(
             ["make", "--no-print-directory", "--directory", PROJECT, "ui", *settings],
             env={**os.environ, "PYTHONPATH": str(PROJECT / "src")},
@@ -90,7 +91,7 @@ def make_ui(uri: str, folder: Path) -> Iterator[str]:
                 urllib.request.urlopen(f"{url}/health", timeout=5)
                 break
             except OSError:
-                assert server.poll() is None, said.read_text()
+                assert server.poll() is None, output.read_text()
                 time.sleep(0.1)
         yield url
     finally:
@@ -105,7 +106,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, cache: Path, processes: None)
     application = Application(home, cache)
     addresses = []
     for sweep in (SWEEP, OTHER_SWEEP):
-        process = application.run(*sweep)
+        process = application.run(*sweep, **CHARTS)
         assert process.returncode == 0, process.stderr
         addresses.append(process.stdout.splitlines()[-1].partition(" ")[0])
     with make_ui(application.uri, home) as url:

@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from mlflow import MlflowClient
 from servers import Client
+from warm import CHARTS
 
 SWEEP = ["-m", "tracking=server", "tracking.experiment=outage", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
 JOBS = 4
@@ -70,7 +71,7 @@ def test_a_server_that_answers_with_errors_for_a_while_ends_no_sweep_and_loses_n
 ):
     behind = Client(tmp_path, cache, proxy)
     proxy.fails = True
-    process = behind.start(*SWEEP, *dataset)
+    process = behind.start(*SWEEP, *dataset, **CHARTS)
     wait_for_failures(proxy, 2)
     proxy.fails = False
     assert process.stdout.readline().startswith("1/4 ")

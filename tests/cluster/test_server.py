@@ -8,6 +8,7 @@ import pytest
 import requests
 from mlflow import MlflowClient
 from servers import PASSWORD, USER, needs_postgres
+from warm import CHARTS
 
 SWEEP = ["-m", "tracking=server", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
 JOBS = 4
@@ -16,7 +17,7 @@ pytestmark = [pytest.mark.server, pytest.mark.extra("server"), needs_postgres]
 
 
 def test_everything_works_through_http_alone(client, dataset, tmp_path):
-    process = client.run(*SWEEP, *dataset, "tracking.experiment=http")
+    process = client.run(*SWEEP, *dataset, "tracking.experiment=http", **CHARTS)
     assert process.returncode == 0, process.stderr
     store, [parent], children = client.of("http")
     assert [run.info.status for run in [parent, *children]] == ["FINISHED"] * (1 + JOBS)
@@ -65,7 +66,7 @@ def test_a_colleague_adds_runs_to_the_same_experiment(client, dataset):
 
 
 def test_results_wait_on_disk_while_the_server_is_gone(client, server, dataset):
-    process = client.start(*SWEEP, *dataset, "tracking.experiment=gone")
+    process = client.start(*SWEEP, *dataset, "tracking.experiment=gone", **CHARTS)
     for _ in range(2):
         process.stdout.readline()
     server.kill()

@@ -94,8 +94,8 @@ PartitionName=lab Nodes={host} Default=YES MaxTime=INFINITE State=UP
 
     def until(self, condition):
         for _ in range(240):
-            if found := condition():
-                return found
+            if result := condition():
+                return result
             time.sleep(0.5)
         return pytest.fail(self.ask("squeue") + self.ask("sinfo") + (self.folder / "slurmd.log").read_text())
 

@@ -25,5 +25,5 @@ def test_traces_are_read_from_a_server(client):
         mlflow.set_tracking_uri(None)
     assert len(tracking.list_traces(client.uri, "production").ids) == 12
     spans = [*tracking.fetch_spans(client.uri, tracking.list_traces(client.uri, "production").ids)]
-    asked = [json.loads(each["attributes"]["mlflow.spanInputs"])["query"] for each in spans]
+    asked = [json.loads(span["attributes"]["mlflow.spanInputs"])["query"] for span in spans]
     assert sorted(asked) == sorted(f"Question {number}?" for number in range(12))

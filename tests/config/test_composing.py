@@ -54,7 +54,7 @@ def master_of(loader):
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("jobs", SWEEPS.values(), ids=SWEEPS)
 def test_a_shared_configuration_is_the_one_that_hydra_composes(loader, master_of, jobs):
-    overrides = ["dataset=pdf"] if any("dataset" in each for each in jobs[0]) else []
+    overrides = ["dataset=pdf"] if any("dataset" in override for override in jobs[0]) else []
     master = master_of(*overrides)
     sharing = SharingLoader(loader)
     for job in jobs:
@@ -64,10 +64,10 @@ def test_a_shared_configuration_is_the_one_that_hydra_composes(loader, master_of
             with pytest.raises(type(error)):
                 sharing.load_sweep_config(master, [*overrides, *job])
             continue
-        found = sharing.load_sweep_config(master, [*overrides, *job])
-        assert OmegaConf.to_container(found) == OmegaConf.to_container(expected)
-        assert list(found) == list(expected)
-        assert OmegaConf.is_struct(found)
+        shared = sharing.load_sweep_config(master, [*overrides, *job])
+        assert OmegaConf.to_container(shared) == OmegaConf.to_container(expected)
+        assert list(shared) == list(expected)
+        assert OmegaConf.is_struct(shared)
 
 
 @pytest.mark.usefixtures("long_work")

@@ -8,14 +8,14 @@ from typing import Annotated, Literal, get_origin
 
 import pytest
 from application import PROJECT
-from hydra import compose, initialize_config_dir
+from composed_here import composed
 from omegaconf import OmegaConf
 
 from ragsweep.config.annotations import is_component, optional, signature_of, target_of
 from ragsweep.config.walk import STORE, Walk
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between, mark_of
-from ragsweep.core.project import CONF, conf_folders, options_of, portable, register_resolvers
+from ragsweep.core.project import CONF, conf_folders, options_of, portable
 from ragsweep.experiment import Experiment
 from ragsweep.models.encoders.model_files import MINILM
 from ragsweep.retrieval import Ranker
@@ -41,20 +41,8 @@ def named_targets(conf):
     return {name for text in texts for name in re.findall(r"_target_: ([\w.]+)", text)}
 
 
-@pytest.fixture
-def composed():
-    """The configuration that the given overrides make."""
-    register_resolvers()
-
-    def make(*overrides):
-        with initialize_config_dir(str(PROJECT / "conf"), version_base="1.3"):
-            return compose("config", list(overrides))
-
-    return make
-
-
 @pytest.mark.usefixtures("long_work")
-def test_the_defaults_pass(composed):
+def test_the_defaults_pass():
     Experiment.built(composed())
 
 
@@ -100,7 +88,7 @@ ONE_MORE_ENCODER = "+retriever.dense.encoder={_target_:ragsweep.retrieval.Senten
         ("retriever.dense.index=${retriever}", "retriever: refers to itself"),
     ],
 )
-def test_no_mapping_and_no_null_gets_round_a_rule(composed, override, expected):
+def test_no_mapping_and_no_null_gets_round_a_rule(override, expected):
     with pytest.raises(ConfigError, match=f"^{re.escape(expected)}"):
         Experiment.built(composed(*override.split()))
 
@@ -114,14 +102,14 @@ class Asking:
     threshold: Annotated[float, Between(0, 1)] = 0.5
 
 
-def asking(composed, **settings):
+def asking(**settings):
     ranker = {"_target_": "ragsweep.retrieval.SparseRetriever", "store": "${store}"}
     task = {"_target_": f"{__name__}.Asking", "rankers": [ranker, {**ranker, "b": 0.5}], "store": "${store}"}
     return OmegaConf.merge({**composed(), "task": {}}, {"task": {**task, **settings}})
 
 
 @pytest.mark.usefixtures("long_work")
-def test_a_number_as_a_name_is_refused(composed):
+def test_a_number_as_a_name_is_refused():
     config = composed("retriever=fused")
     OmegaConf.update(config, "retriever.rankers", {1: 0.5}, force_add=True)
     with pytest.raises(ConfigError, match=r"^retriever\.rankers\.1: found 1 as a name, expected a string"):
@@ -157,31 +145,31 @@ def test_a_component_that_is_kept_under_another_name_counts_by_its_class():
 
 
 @pytest.mark.usefixtures("long_work")
-def test_a_default_of_a_task_need_not_be_in_the_configuration(composed):
-    walk = Walk(asking(composed))
+def test_a_default_of_a_task_need_not_be_in_the_configuration():
+    walk = Walk(asking())
     task = walk.build("task")
     assert task.threshold == 0.5
     assert [ranker.b for ranker in task.rankers] == [0.75, 0.5]
     with pytest.raises(ConfigError, match=r"^task\.threshold: found 2, expected less than or equal to 1"):
-        Walk(asking(composed, threshold=2)).build("task")
+        Walk(asking(threshold=2)).build("task")
 
 
 @pytest.mark.usefixtures("long_work")
-def test_every_component_in_a_list_is_checked(composed):
+def test_every_component_in_a_list_is_checked():
     wrong = [{"_target_": "ragsweep.retrieval.SparseRetriever", "b": 7}]
     with pytest.raises(ConfigError, match=r"^task\.rankers\.0\.b: found 7, expected less than or equal to 1"):
-        Walk(asking(composed, rankers=wrong)).build("task")
+        Walk(asking(rankers=wrong)).build("task")
 
 
 @pytest.mark.usefixtures("long_work")
-def test_k_may_not_be_larger_than_the_candidates(composed):
+def test_k_may_not_be_larger_than_the_candidates():
     with pytest.raises(ConfigError, match=r"^retriever\.candidates: found 100, expected at least k \(500\)"):
         Experiment.of(composed("k=500"))
 
 
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("alpha", [0, 0.5])
-def test_the_candidates_of_a_hybrid_within_another_count(composed, alpha):
+def test_the_candidates_of_a_hybrid_within_another_count(alpha):
     config = composed("k=5", f"retriever.alpha={alpha}")
     OmegaConf.update(config, "retriever.sparse", {**config.retriever, "alpha": 0.5, "candidates": 1}, merge=False)
     with pytest.raises(ConfigError, match=r"^retriever\.sparse\.candidates: found 1, expected at least k \(5\)"):
@@ -199,12 +187,12 @@ def test_the_candidates_of_a_hybrid_within_another_count(composed, alpha):
         "k=500 index=hnsw retriever.alpha=0",
     ],
 )
-def test_k_may_be_as_large_as_the_candidates(composed, overrides):
+def test_k_may_be_as_large_as_the_candidates(overrides):
     Experiment.of(composed(*overrides.split()))
 
 
 @pytest.mark.usefixtures("long_work")
-def test_whatever_larger_parts_are_returned_the_documents_are_loaded_once(composed):
+def test_whatever_larger_parts_are_returned_the_documents_are_loaded_once():
     passage, window, page = (Experiment.of(composed(f"returns={name}")).items for name in ("passage", "window", "page"))
     assert window is page
     assert page.documents
@@ -212,7 +200,7 @@ def test_whatever_larger_parts_are_returned_the_documents_are_loaded_once(compos
 
 
 @pytest.mark.usefixtures("long_work")
-def test_a_sweep_is_decided_by_a_metric_that_is_measured(composed):
+def test_a_sweep_is_decided_by_a_metric_that_is_measured():
     with pytest.raises(ConfigError, match=r"^decision\.metric: found 'ndcg', expected a metric that is measured: "):
         Experiment.of(composed("~evaluation.metrics.ndcg"))
 
@@ -237,7 +225,7 @@ def test_settings_are_read_from_the_built_objects():
 
 
 @pytest.mark.usefixtures("long_work")
-def test_what_refers_to_a_group_is_built_once_and_named_like_the_group(composed):
+def test_what_refers_to_a_group_is_built_once_and_named_like_the_group():
     walk = Walk(composed("reranker=mmr", "encoder.device=cpu"))
     task = walk.build("task")
     assert task.reranker.encoder is task.retriever.dense.encoder
@@ -246,20 +234,20 @@ def test_what_refers_to_a_group_is_built_once_and_named_like_the_group(composed)
 
 
 @pytest.mark.usefixtures("long_work")
-def test_two_encoders_in_one_retriever_keep_their_settings_apart(composed):
+def test_two_encoders_in_one_retriever_keep_their_settings_apart():
     settings = used(composed("retriever=three_way"))
     assert (settings["encoder.model"], settings["retriever.rankers.static.encoder.model"]) == (MINILM, "wordllama")
 
 
 @pytest.mark.usefixtures("long_work")
-def test_an_option_given_by_its_name_that_is_the_chosen_one_is_that(composed):
+def test_an_option_given_by_its_name_that_is_the_chosen_one_is_that():
     assert used(composed("retriever=three_way", "retriever.rankers.static.encoder=minilm")) == used(
         composed("retriever=three_way", "retriever.rankers.static.encoder=${encoder}")
     )
 
 
 @pytest.mark.usefixtures("long_work")
-def test_a_setting_that_has_no_effect_at_this_alpha_is_not_logged(composed):
+def test_a_setting_that_has_no_effect_at_this_alpha_is_not_logged():
     settings = used(composed("retriever.alpha=0"))
     assert "retriever.sparse.k1" in settings
     absent = ("encoder", "index", "retriever.dense", "retriever.candidates")
@@ -335,7 +323,7 @@ OPTIONS = [
 
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("option", OPTIONS)
-def test_every_plain_setting_of_a_used_component_has_the_path_where_it_is_written(composed, option):
+def test_every_plain_setting_of_a_used_component_has_the_path_where_it_is_written(option):
     """And nothing else is there but what objects say of the content of files."""
     config = composed(option, *(["retriever=dense"] if option.startswith("index") else []))
     walk = Walk(config)
@@ -369,7 +357,7 @@ def test_a_path_inside_the_project_is_told_relative_to_it():
         pytest.param(["retriever=routed", "query=multi"], marks=LOCAL),
     ],
 )
-def test_every_part_of_a_configuration_is_visited_once(composed, overrides):
+def test_every_part_of_a_configuration_is_visited_once(overrides):
     config = composed(*overrides)
     visited = []
 
@@ -386,13 +374,13 @@ def test_every_part_of_a_configuration_is_visited_once(composed, overrides):
     assert {path for path in experiment.settings if not path.endswith(".fingerprint")} <= {*visited}
 
 
-@pytest.mark.parametrize(
-    "target", sorted({name for conf in conf_folders() for name in named_targets(conf) if not name.startswith("hydra")})
-)
-def test_what_a_setting_names_is_known_by_its_annotation(target):
+def test_what_a_setting_names_is_known_by_its_annotation():
     """A new class must not forget the mark, without which a record could choose a model, a server or a key."""
     telling = re.compile(r"model|tokenizer|(base_)?ur[li]|headers\w*|\w*_env|call")
-    for name, parameter in signature_of(target_of(target)).parameters.items():
-        plain = not is_component(optional(parameter.hint)) and get_origin(parameter.hint) is not Literal
-        if telling.fullmatch(name) and plain:
-            assert mark_of(parameter.hint), f"{target}.{name}"
+    unmarked = []
+    for target in {name for conf in conf_folders() for name in named_targets(conf) if not name.startswith("hydra")}:
+        for name, parameter in signature_of(target_of(target)).parameters.items():
+            plain = not is_component(optional(parameter.hint)) and get_origin(parameter.hint) is not Literal
+            if telling.fullmatch(name) and plain and not mark_of(parameter.hint):
+                unmarked.append(f"{target}.{name}")
+    assert unmarked == []

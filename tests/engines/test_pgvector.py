@@ -213,10 +213,10 @@ def assert_refused(expected):
 @pytest.mark.real_data
 @pytest.mark.soak  # the embeddings of SciFact take minutes
 @pytest.mark.timeout(900)
-def test_exact_search_ranks_scifact_as_our_exact_search(scifact, store):
+def test_exact_search_ranks_scifact_as_our_exact_search(scifact, scifact_store):
     search = Search(scifact.texts, tuple(query.text for query in scifact.queries))
     rankings = [
-        DenseRetriever(SentenceTransformerEncoder(), store, index).rank(search, 100)
+        DenseRetriever(SentenceTransformerEncoder(), scifact_store, index).rank(search, 100)
         for index in (PgvectorIndex(exact=True), ExactIndex())
     ]
     assert rankings[0].passages.tolist() == rankings[1].passages.tolist()

@@ -94,7 +94,7 @@ def test_what_mlflow_has_recorded_is_read(experiment):
     assert [*answers.results] == [HITS, None, ()]
     assert np.isnan(answers.latency_ms).tolist() == [False, True, False]
     first = retriever.answers([QUESTION], 1)
-    assert (first.results, first.others) == ([HITS[:1]], ["who is it?"])
+    assert (first.results, first.other_queries) == ([HITS[:1]], ["who is it?"])
     with pytest.raises(TrackingError, match=r"has no experiment 'nothing' \(there is "):
         TracesRetriever(**settings | {"experiment": "nothing"}).check()
 

@@ -7,7 +7,7 @@ from application import PROJECT, succeeded
 
 
 def test_the_recipes_make_a_dataset_of_a_table_and_a_table_of_it(application, dataset, monkeypatch, tmp_path):
-    table = next(each.partition("=")[2] for each in dataset if each.startswith("dataset.queries="))
+    table = next(override.partition("=")[2] for override in dataset if override.startswith("dataset.queries="))
     monkeypatch.chdir(tmp_path)
     succeeded(application.run(*dataset, "retriever=sparse"))
     rows = json.loads(Path(table).read_text())
@@ -19,7 +19,7 @@ def test_the_recipes_make_a_dataset_of_a_table_and_a_table_of_it(application, da
         [recipe] = [text for text in page.split("```")[1::2] if name in text]
         exec(compile(recipe.removeprefix("python\n"), "recipe", "exec"), {})
         Path("questions.jsonl").replace("given.jsonl" if name == "merge_records" else "made.jsonl")
-    path = next(each.partition("=")[2] for each in dataset if each.startswith("dataset.documents="))
+    path = next(override.partition("=")[2] for override in dataset if override.startswith("dataset.documents="))
     questions = ["questions=table", f"questions.path={tmp_path}/made.jsonl", "questions.id=id"]
     done = application.run("corpus=pdf", f"corpus.path={path}", *questions, "dataset.name=small", "retriever=sparse")
     assert done.returncode == 0, done.stderr

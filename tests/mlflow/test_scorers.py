@@ -34,11 +34,11 @@ def test_values_are_those_of_trec_eval(ranking, grades, k):
     of_run = {name: score for name, score in run.items() if score > len(names) - k}  # for recip_rank
     for measure, pattern in OF_TREC_EVAL.items():
         name = pattern.format(k)
-        found = pytrec_eval.RelevanceEvaluator({"q": grades}, {name}).evaluate({"q": run})
-        expected = found["q"][name] if run else 0.0
+        evaluated = pytrec_eval.RelevanceEvaluator({"q": grades}, {name}).evaluate({"q": run})
+        expected = evaluated["q"][name] if run else 0.0
         assert scorers.value_of(ranking, grades, measure, k) == pytest.approx(expected, abs=1e-12)
-    found = pytrec_eval.RelevanceEvaluator({"q": grades}, {"recip_rank"}).evaluate({"q": of_run})
-    expected = found["q"]["recip_rank"] if of_run else 0.0
+    evaluated = pytrec_eval.RelevanceEvaluator({"q": grades}, {"recip_rank"}).evaluate({"q": of_run})
+    expected = evaluated["q"]["recip_rank"] if of_run else 0.0
     assert scorers.value_of(ranking, grades, metrics.mrr, k) == pytest.approx(expected, abs=1e-12)
 
 
@@ -79,7 +79,7 @@ def page_of(document):
 
 
 def values(scorer, trace, expected):
-    return [each.value for each in scorer(trace=trace, expectations={"expected_documents": expected})]
+    return [feedback.value for feedback in scorer(trace=trace, expectations={"expected_documents": expected})]
 
 
 def test_the_golden_values(traced):

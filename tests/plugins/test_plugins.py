@@ -39,6 +39,7 @@ def ragsweep(installed, tmp_path_factory):
     return run
 
 
+@pytest.mark.release
 @pytest.mark.usefixtures("processes")
 def test_a_plugin_adds_a_command(ragsweep):
     lines = ragsweep("--help").stdout.splitlines()
@@ -56,6 +57,7 @@ def letters_sweep(installed, shared_application, dataset):
     return shared_application
 
 
+@pytest.mark.release
 def test_a_plugin_adds_a_group_a_retriever_and_a_check_of_a_run(installed, letters_sweep, dataset):
     runs = letters_sweep.children()
     assert {run.data.params["alphabet.letters"] for run in runs} == {"abcdefghijklmnopqrstuvwxyz", "aeiou"}
@@ -68,6 +70,7 @@ def test_a_plugin_adds_a_group_a_retriever_and_a_check_of_a_run(installed, lette
     assert "vowels.least does not accept" in refused.stderr
 
 
+@pytest.mark.release
 def test_a_run_of_a_plugin_is_reproduced(installed, letters_sweep, dataset):
     """A record may name the classes of an installed plugin."""
     run_id = letters_sweep.children()[0].info.run_id
@@ -79,6 +82,7 @@ def test_a_run_of_a_plugin_is_reproduced(installed, letters_sweep, dataset):
     assert "ragsweep_letters.retriever.LettersRetriever may not be built from a record" in without.stderr
 
 
+@pytest.mark.release
 def test_a_plugin_adds_a_task(installed, application):
     process = application.in_new_interpreter("run", "-m", "task=coverage", "alphabet=latin,vowels", **installed)
     assert process.returncode == 0, process.stderr
@@ -120,6 +124,7 @@ def test_a_plugin_that_cannot_be_used_is_named_and_all_can_be_left_out(pointing,
     assert plugins.plugins() == {}
 
 
+@pytest.mark.release
 @pytest.mark.usefixtures("processes")
 def test_a_broken_plugin_ends_every_command_in_one_line(tmp_path):
     """It is somebody else's package, which the user can leave out."""

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from application import PROJECT, said, succeeded
+from application import PROJECT, error_lines, succeeded
 from small import write_pdf
 
 import ragsweep
@@ -44,7 +44,7 @@ def exported(sweep, shared_application):
     """The choice of the sweep, with its index."""
     folder = shared_application.home / "retriever"
     done = shared_application.script("export", sweep.info.run_id, "--out", str(folder), "--with-index")
-    assert (done.returncode, said(done.stderr)) == (0, [])
+    assert (done.returncode, error_lines(done.stderr)) == (0, [])
     assert len(done.stdout.splitlines()) == 1
     return folder
 
@@ -85,15 +85,16 @@ def test_every_question_of_the_run_gets_the_ranking_that_it_recorded(sweep, shar
     for line in file.read_text().splitlines():
         query, _, unit, *_ = line.split()
         recorded[query].append(unit)
-    questions = [each["query"] for each in json.loads((PROJECT / "data/cho_manual/test_queries.json").read_text())]
+    rows = json.loads((PROJECT / "data/cho_manual/test_queries.json").read_text())
+    questions = [row["query"] for row in rows]
     assert len(questions) == len(recorded) == 133
     for hits, units in zip(loaded.search_all(questions, 100), recorded.values(), strict=True):
-        seen, found = set(), []
+        seen, names = set(), []
         for hit in hits:
             unit = identifier(f"{hit.source}#{hit.page}")
-            found.append(f"{unit}@{identifier(hit.passage_id)}" if unit in seen else unit)
+            names.append(f"{unit}@{identifier(hit.passage_id)}" if unit in seen else unit)
             seen.add(unit)
-        assert found == units
+        assert names == units
 
 
 def test_the_folder_holds_what_decides_retrieval_and_nothing_of_the_questions(sweep, exported, shared_application):
@@ -106,7 +107,7 @@ def test_the_folder_holds_what_decides_retrieval_and_nothing_of_the_questions(sw
     assert "test_queries" not in (exported / "retriever.yaml").read_text()
     assert json.loads((exported / "decision.json").read_text())["sweep"] == sweep.info.run_id
     questions = json.loads((exported / "check.json").read_text())["questions"]
-    assert [len(each["passages"]) for each in questions] == [3] * 20
+    assert [len(question["passages"]) for question in questions] == [3] * 20
     metrics = chosen_run(sweep, shared_application).data.metrics
     card = (exported / "README.md").read_text()
     assert f"| NDCG | {metrics['ndcg']:.3f} | {metrics['ci/ndcg_low']:.3f} to {metrics['ci/ndcg_high']:.3f} |" in card
@@ -124,7 +125,7 @@ def test_a_single_run_has_no_decision_and_its_index_only_if_asked(sweep, shared_
 
 def test_what_was_not_measured_is_not_exported(sweep, shared_application, tmp_path):
     for override in ("k=2", "returns=page", "chunker.size=200"):
-        done = shared_application.script("export", sweep.info.run_id, "--out", str(tmp_path / "new"), override)
+        done = shared_application.script_here("export", sweep.info.run_id, "--out", str(tmp_path / "new"), override)
         assert done.returncode == 2
         assert not (tmp_path / "new").exists()
 
@@ -151,18 +152,18 @@ def test_what_is_returned_in_place_of_a_passage_is_exported_and_explained(applic
     assert (run.data.params["returns"], run.data.params["returns.chunker.size"]) == ("ParentUnit", "900")
     folder = tmp_path / "retriever"
     done = application.script_here("export", run.info.run_id, "--out", str(folder))
-    assert (done.returncode, said(done.stderr)) == (0, [])
+    assert (done.returncode, error_lines(done.stderr)) == (0, [])
     retriever = ragsweep.load(folder)
     corpus = yaml.safe_load((folder / "retriever.yaml").read_text())["corpus"]
     documents = built("corpus", {**corpus, "path": str(PROJECT / corpus["path"])}, NO_STORE).read()
-    parents = {each.text for each in passages_of(documents, RecursiveChunker(900, 0), NO_STORE)}
+    parents = {passage.text for passage in passages_of(documents, RecursiveChunker(900, 0), NO_STORE)}
     hits = retriever.search(QUESTION)
     assert len(hits) == len({hit.text for hit in hits}) == 3
     assert all(any(parent in hit.text for parent in parents) for hit in hits)  # one parent, or several
-    found = [each.text for each in retriever.passages if each.chunk_id in {hit.passage_id for hit in hits}]
-    assert all(any(text in hit.text for hit in hits) for text in found)
+    texts = [passage.text for passage in retriever.passages if passage.chunk_id in {hit.passage_id for hit in hits}]
+    assert all(any(text in hit.text for hit in hits) for text in texts)
     done = application.script_here("check", str(folder))
-    assert (done.returncode, said(done.stderr)) == (0, [])
+    assert (done.returncode, error_lines(done.stderr)) == (0, [])
     explained = application.script_here("explain", run.info.run_id, "1").stdout
     assert explained.count("returned for what was found at rank") == 3
 
@@ -220,7 +221,7 @@ def test_what_is_no_question_is_refused(loaded, query, k):
 def test_threads_get_what_one_gets(loaded):
     questions = [QUESTION, "Who may see the records?", "What is malaria?", "How is iron taken?"] * 5
     with ThreadPoolExecutor(8) as pool:
-        assert [*pool.map(loaded.search, questions)] == [loaded.search(each) for each in questions]
+        assert [*pool.map(loaded.search, questions)] == [loaded.search(question) for question in questions]
 
 
 def test_overrides_change_the_retriever(exported, loaded):
@@ -430,22 +431,22 @@ def recipe(name, loaded):
 def test_a_retriever_of_langchain_returns_the_same(loaded):
     pytest.importorskip("langchain_core")
     documents = recipe("OfLangChain", loaded).invoke(QUESTION)
-    assert [each.id for each in documents] == [hit.passage_id for hit in loaded.search(QUESTION)]
+    assert [document.id for document in documents] == [hit.passage_id for hit in loaded.search(QUESTION)]
 
 
 def test_a_retriever_of_llama_index_returns_the_same(loaded):
     pytest.importorskip("llama_index.core")
     nodes = recipe("OfLlamaIndex", loaded).retrieve(QUESTION)
     hits = loaded.search(QUESTION)
-    assert [(each.node.node_id, each.score) for each in nodes] == [(hit.passage_id, hit.score) for hit in hits]
+    assert [(scored.node.node_id, scored.score) for scored in nodes] == [(hit.passage_id, hit.score) for hit in hits]
 
 
 def test_a_component_of_haystack_returns_the_same(loaded):
     haystack = pytest.importorskip("haystack")
     pipeline = haystack.Pipeline()
     pipeline.add_component("retriever", recipe("OfHaystack", loaded))
-    found = pipeline.run({"retriever": {"query": QUESTION, "top_k": 2}})["retriever"]["documents"]
-    assert [each.id for each in found] == [hit.passage_id for hit in loaded.search(QUESTION, 2)]
+    documents = pipeline.run({"retriever": {"query": QUESTION, "top_k": 2}})["retriever"]["documents"]
+    assert [document.id for document in documents] == [hit.passage_id for hit in loaded.search(QUESTION, 2)]
 
 
 def test_a_decision_that_does_not_say_whether_it_ships_is_not_taken_for_one_that_does(monkeypatch):

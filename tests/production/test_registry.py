@@ -65,7 +65,7 @@ def store(exported, shared_application):
 
 
 @pytest.fixture(scope="module")
-def found(exported):
+def answers(exported):
     """What the exported retriever finds, as a server returns it."""
     return [[asdict(hit) for hit in hits] for hits in ragsweep.load(exported).search_all(QUESTIONS, 4)]
 
@@ -93,16 +93,16 @@ def test_a_version_says_which_run_was_measured_and_what_it_needs(exported, files
     assert {path.suffix for path in files.rglob("*") if path.is_file()} & {".py", ".pkl", ".pickle"} == set()
 
 
-def test_a_model_answers_as_the_retriever_does(files, found):
+def test_a_model_answers_as_the_retriever_does(files, answers):
     model = mlflow.pyfunc.load_model(str(files))
-    assert model.predict(pd.DataFrame({"query": QUESTIONS}), params={"k": 4}) == found
-    assert model.predict([{"query": QUESTIONS[0]}]) == [found[0][:3]]
+    assert model.predict(pd.DataFrame({"query": QUESTIONS}), params={"k": 4}) == answers
+    assert model.predict([{"query": QUESTIONS[0]}]) == [answers[0][:3]]
     with pytest.raises(MlflowException, match=r"^k: found 0"):
         model.predict(pd.DataFrame({"query": QUESTIONS}), params={"k": 0})
 
 
 @pytest.mark.server
-def test_a_server_answers_as_the_retriever_does(exported, found, shared_application, tmp_path):
+def test_a_server_answers_as_the_retriever_does(exported, answers, shared_application, tmp_path):
     port = free_port()
     command = ["mlflow", "models", "serve", "-m", "models:/manual/1", "--env-manager", "local", "-p", str(port)]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -127,14 +127,14 @@ def test_a_server_answers_as_the_retriever_does(exported, found, shared_applicat
             f"http://127.0.0.1:{port}/invocations", json.dumps(body).encode(), {"Content-Type": "application/json"}
         )
         with urllib.request.urlopen(request, timeout=60) as response:
-            assert json.load(response) == {"predictions": found}
+            assert json.load(response) == {"predictions": answers}
         body = {"dataframe_records": [{"query": "  "}]}
         request.data = json.dumps(body).encode()
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(request, timeout=60)
-        said = json.loads(refused.value.read())
-        assert (refused.value.code, "stack_trace" in said) == (400, False)
-        assert "expected the text of a question" in said["message"]
+        message = json.loads(refused.value.read())
+        assert (refused.value.code, "stack_trace" in message) == (400, False)
+        assert "expected the text of a question" in message["message"]
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -229,7 +229,7 @@ def test_an_alias_that_was_moved_meanwhile_stays(store, exported):
     client.set_registered_model_alias("manual", "stable", "1")
     was = tracking.registered(store, "models:/manual@stable")
     client.copy_model_version("models:/manual/1", "manual")
-    newest = max(client.search_model_versions("name = 'manual'"), key=lambda each: int(each.version)).version
+    newest = max(client.search_model_versions("name = 'manual'"), key=lambda version: int(version.version)).version
     client.set_registered_model_alias("manual", "stable", newest)
     with pytest.raises(RagsweepError, match="was version 1, and is"):
         tracking.move_alias(store, was, was)

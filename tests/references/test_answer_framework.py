@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 import small
 from application import succeeded
+from warm import CHARTS
 
 LETTERS = "ABCD"
 PAGES = [
@@ -153,7 +154,7 @@ def settings(files):
 def systems(shared_application, settings, files):
     """A sweep over the recorded answers of both systems."""
     paths = f"answerer.path={files}/hybrid.jsonl,{files}/sure.jsonl"
-    succeeded(shared_application.script_here("run", "-m", *settings, paths))
+    succeeded(shared_application.script_here("run", "-m", *settings, paths, **CHARTS))
     return shared_application
 
 
@@ -398,7 +399,7 @@ def drawn(systems, settings, files, tmp_path_factory):
             Figure, "savefig", lambda self, path, **more: (figures.update({path: self}), save(self, path, **more))
         )
         path = f"answerer.path={files}/hybrid.jsonl"
-        succeeded(systems.script_here("run", *settings, path, *changed, f"hydra.run.dir={out}"))
+        succeeded(systems.script_here("run", *settings, path, *changed, f"hydra.run.dir={out}", **CHARTS))
     report = json.loads((out / "results/evaluation.json").read_text())
     return {path.name: figure for path, figure in figures.items()}, report, out
 
@@ -452,7 +453,7 @@ def test_the_answerer_that_needs_no_model_states_a_confidence(shared_application
     arguments = [setting for setting in arguments if not setting.startswith("dataset.name")]
     scales = ["dataset=cases", "dataset.name=scales", "evaluation.controls=[]", "answerer.scale=0.1,0.4"]
     scales += ["encoder=wordllama", "evaluation.resamples=200"]
-    succeeded(shared_application.script_here("run", "-m", *arguments, *columns, *scales))
+    succeeded(shared_application.script_here("run", "-m", *arguments, *columns, *scales, **CHARTS))
     runs = {run.data.params.get("answerer.scale"): run for run in shared_application.children()}
     rows = [table(shared_application.artifacts(runs[scale]), "per_query.csv") for scale in ("0.1", "0.4")]
     assert rows[0]["answer"].tolist() == rows[1]["answer"].tolist()

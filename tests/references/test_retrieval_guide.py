@@ -15,6 +15,7 @@ import pytest
 import small
 from application import PROJECT, succeeded
 from rank_bm25 import BM25Okapi
+from warm import CHARTS
 
 ALPHAS, CUTOFFS = [0, 0.3, 0.5, 0.7, 1], [3, 5, 10]
 LINE = ["-m", "retriever.alpha=0,0.3,0.5,0.7,1", "k=3,5,10"]
@@ -45,7 +46,7 @@ def questions(tmp_path_factory):
 @pytest.fixture(scope="module")
 def sweep(shared_application, questions):
     """The sweep of the card's line, with another folder as the current one and an encoder that loads quickly."""
-    succeeded(shared_application.run(*LINE, *questions, "encoder=wordllama"))
+    succeeded(shared_application.run(*LINE, *questions, "encoder=wordllama", **CHARTS))
     return shared_application
 
 

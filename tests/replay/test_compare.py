@@ -15,7 +15,7 @@ IMPOSSIBLE = "decision.require={context/tokens: 1}"
 @pytest.fixture(scope="module")
 def sweeps(shared_application, dataset, tmp_path_factory):
     """Two sweeps over the same small dataset, a run over another cut of it, and one over other questions."""
-    others = arguments(tmp_path_factory.mktemp("other"))
+    other_dataset = arguments(tmp_path_factory.mktemp("other"))
     (tmp_path_factory.getbasetemp() / "other0/questions.json").write_text(
         '[{"query": "Who is tired?", "relevant_docs": ["anaemia.pdf#1"], "query_type": "factual"}]'
     )
@@ -24,7 +24,7 @@ def sweeps(shared_application, dataset, tmp_path_factory):
             ["-m", *dataset, "retriever=sparse", "k=1,2"],
             ["-m", *dataset, "retriever=sparse", "retriever.stop_words=english,null", "k=3"],
             [*dataset, "retriever=sparse", "chunker=recursive", "chunker.size=30", "chunker.overlap=0", "k=3"],
-            [*others, "retriever=sparse", "k=1"],
+            [*other_dataset, "retriever=sparse", "k=1"],
         )
     ):
         folder = shared_application.home / f"outputs{number}"
@@ -90,8 +90,8 @@ def test_what_a_larger_k_buys_and_costs_is_what_the_runs_recorded(sweeps, shared
     place = f"tracking.uri={shared_application.uri}"
 
     def settings(*overrides):
-        found = compare_runs([sweeps[0]], [place, *overrides]).sweep.settings
-        return found.gains, found.costs
+        settings = compare_runs([sweeps[0]], [place, *overrides]).sweep.settings
+        return settings.gains, settings.costs
 
     config = shared_application.artifacts(children(shared_application, sweeps[0])[0]) / "config/config.yaml"
     whole = config.read_text()
@@ -105,8 +105,8 @@ def test_what_a_larger_k_buys_and_costs_is_what_the_runs_recorded(sweeps, shared
     try:
         config.write_text(yaml.safe_dump(recorded))
         assert settings() == (["map"], ["latency/p95_ms"])
-        found = compare_runs([sweeps[0]], [place, "decision.margin=0.02"]).sweep.settings
-        kept = (found.require, found.prefer, found.margin, found.at)
+        decided = compare_runs([sweeps[0]], [place, "decision.margin=0.02"]).sweep.settings
+        kept = (decided.require, decided.prefer, decided.margin, decided.at)
         assert kept == ({"recall": 0.001}, "context/tokens", 0.02, None)
         assert settings("decision.gains=[f1]") == (["f1"], ["latency/p95_ms"])
         config.write_text("{")
@@ -208,7 +208,7 @@ def test_a_damaged_run_is_named_and_the_others_are_compared(compare, sweeps, sha
 )
 def test_bad_input_is_one_line(compare, sweeps, shared_application, arguments, error):
     places = {"SWEEP": sweeps[0], "RUN": children(shared_application, sweeps[0])[0].info.run_id}
-    done = compare(*(places.get(each, each) for each in arguments))
+    done = compare(*(places.get(argument, argument) for argument in arguments))
     assert done.returncode == 2
     assert error in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -45,7 +45,7 @@ def explain(sweep, shared_application):
 
     def run(run_id, query, *given, **environment):
         places = [f"dataset.documents={sweep / 'pdfs'}"]
-        if not any(each.startswith("dataset.queries=") for each in given):
+        if not any(argument.startswith("dataset.queries=") for argument in given):
             places.append(f"dataset.queries={sweep / 'questions.json'}")
         return shared_application.script_here(
             "explain", run_id, query, *given, *places, **{"COLUMNS": "100", **environment}

@@ -8,15 +8,19 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import psutil
 import pytest
+from application import COMMAND
 from held import ENVIRONMENT, held_by
 from mlflow import MlflowClient
+from warm import Process
 
 import ragsweep
 from ragsweep.core.errors import ConfigError, RagsweepError
+from ragsweep.replay import from_python
 from ragsweep.report.notebook import SweepDecision
 
 pytestmark = pytest.mark.usefixtures("processes")
@@ -36,6 +40,31 @@ class Swept(NamedTuple):
 
     decision: SweepDecision
     home: Path
+
+
+class Started(Process):
+    """What `subprocess.Popen` is for a command of ragsweep, where the libraries are loaded already."""
+
+    def __init__(self, command, **_):
+        super().__init__(COMMAND, command[3:], Path.cwd(), dict(os.environ))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+    def communicate(self, timeout=300):
+        stdout, stderr = super().communicate(timeout)
+        sys.stderr.write(stderr)
+        return stdout, stderr
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _started_quickly():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(from_python, "subprocess", SimpleNamespace(Popen=Started, PIPE=subprocess.PIPE))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -90,40 +119,28 @@ def test_bad_arguments_are_an_error_below_the_line_of_the_command(dataset, capfd
 def test_an_interrupted_sweep_closes_its_runs(dataset, tmp_path, uri):
     file = tmp_path / "wait"
     file.touch()
-    call = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # a shell may have it ignored
-        f"import ragsweep; ragsweep.sweep({[*held_by(file), 'k=1,2', *dataset]!r}, uri={uri!r})"
-    )
-    environment = {**os.environ, **ENVIRONMENT}
-    with subprocess.Popen(
-        [sys.executable, "-c", call], cwd=tmp_path, env=environment, stderr=subprocess.PIPE
-    ) as caller:
-        deadline = time.monotonic() + 120
-        while len(runs := statuses(uri)) < 2:  # the sweep and its first job
-            assert time.monotonic() < deadline
-            assert caller.poll() is None
-            time.sleep(0.3)
-        [sweep] = psutil.Process(caller.pid).children()
-        caller.send_signal(signal.SIGINT)  # not to the process of the sweep, as a terminal would
-        _, said = communicated(caller, 60)
-    assert said.strip().endswith(b"KeyboardInterrupt")
+    call = tmp_path / "call.py"
+    call.write_text(f"import ragsweep; ragsweep.sweep({[*held_by(file), 'k=1,2', *dataset]!r}, uri={uri!r})")
+    caller = Process(call, [], tmp_path, {**os.environ, **ENVIRONMENT})
+    deadline = time.monotonic() + 120
+    while len(runs := statuses(uri)) < 2:  # the sweep and its first job
+        assert time.monotonic() < deadline
+        assert caller.returncode is None
+        time.sleep(0.3)
+    [sweep] = psutil.Process(caller.pid).children()
+    caller.send_signal(signal.SIGINT)  # not to the process of the sweep, as a terminal would
+    _, stderr = caller.communicate(60)
+    assert stderr.strip().endswith("KeyboardInterrupt")
     assert not sweep.is_running()
     assert runs == ["RUNNING", "RUNNING"]
     assert statuses(uri) == ["KILLED", "KILLED"]
 
 
-def communicated(process, seconds):
-    """What a process that ends soon has said."""
-    try:
-        return process.communicate(timeout=seconds)
-    finally:
-        process.kill()
-
-
 def statuses(uri):
     """Of all runs."""
     client = MlflowClient(uri)
-    return [run.info.status for run in client.search_runs([each.experiment_id for each in client.search_experiments()])]
+    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
+    return [run.info.status for run in client.search_runs(experiments)]
 
 
 def test_a_sweep_without_a_finished_run_is_an_error(dataset, tmp_path, uri, capfd):

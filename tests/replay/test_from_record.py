@@ -101,17 +101,17 @@ def test_a_sweep_begins_with_a_record(finished, shared_application, again):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "expected"),
     [
         (["retriever.alpha=1"], "retriever.alpha: the recorded configuration has no such setting"),
         (["nosuch.option=1"], "nosuch.option: the recorded configuration has no such setting"),
         (["k=0"], "k: found 0"),
     ],
 )
-def test_what_a_record_does_not_have_is_refused(finished, again, given, said):
+def test_what_a_record_does_not_have_is_refused(finished, again, given, expected):
     process, new = again("--from", finished[0].info.run_id, *given)
     assert (process.returncode, process.stdout, new) == (2, "", [])
-    assert said in process.stderr
+    assert expected in process.stderr
 
 
 def test_a_file_is_trusted_no_more_than_a_record(finished, again, tmp_path):
@@ -142,11 +142,11 @@ def test_a_record_does_not_steer_hydra(finished, again, tmp_path, given):
 
 
 @pytest.mark.parametrize(
-    ("record", "said"),
+    ("record", "expected"),
     [("nosuch", "expected the id of a run"), ("0" * 32, "0" * 32), ("conf", "expected the id of a run")],
 )
-def test_what_is_no_record_is_refused(again, tmp_path, record, said):
+def test_what_is_no_record_is_refused(again, tmp_path, record, expected):
     (tmp_path / "conf").mkdir()
     process, new = again("--from", record)
     assert (process.returncode, new) == (2, [])
-    assert said in process.stderr
+    assert expected in process.stderr

@@ -71,19 +71,19 @@ def of(candidate, baseline, margin=0.02):
 
 
 def test_what_the_queries_cannot_show_is_uncertain_and_says_how_many_could():
-    found = of([0.5, 0.6, 0.4, 0.7] * 8, [0.4, 0.7, 0.5, 0.6] * 8)
-    assert found.verdict is Verdict.UNCERTAIN
-    assert found.found.least == 149
-    [*_, needed] = found.claims()
-    assert (needed.name, needed.numbers) == ("gate_needed", {"least": 149, "needed": found.found.needed})
+    gate = of([0.5, 0.6, 0.4, 0.7] * 8, [0.4, 0.7, 0.5, 0.6] * 8)
+    assert gate.verdict is Verdict.UNCERTAIN
+    assert gate.tests.least == 149
+    [*_, needed] = gate.claims()
+    assert (needed.name, needed.numbers) == ("gate_needed", {"least": 149, "needed": gate.tests.needed})
     assert "149 queries" in needed.sentence
-    assert f"{found.found.needed:,} queries" in needed.sentence
+    assert f"{gate.tests.needed:,} queries" in needed.sentence
 
 
 def test_a_small_loss_that_is_shown_to_be_within_the_margin_passes():
-    found = of([0.499] * 300, [0.5] * 300)
-    assert found.found.p_worse < 0.05
-    assert found.verdict is Verdict.NOT_WORSE
+    gate = of([0.499] * 300, [0.5] * 300)
+    assert gate.tests.p_worse < 0.05
+    assert gate.verdict is Verdict.NOT_WORSE
 
 
 def returning(run, size):
@@ -99,10 +99,10 @@ def returning(run, size):
     ids=["more text", "less text", "as much text"],
 )
 def test_a_candidate_that_is_better_for_returning_more_text_at_the_same_k_is_uncertain(sizes, verdict):
-    found = of([0.8, 0.7] * 50, [0.5, 0.4] * 50)
-    pairs = zip(found.sweep.outcomes, sizes, strict=True)
+    gate = of([0.8, 0.7] * 50, [0.5, 0.4] * 50)
+    pairs = zip(gate.sweep.outcomes, sizes, strict=True)
     runs = [returning(run, size) for run, size in pairs]
-    gated = replace(found, sweep=replace(found.sweep, outcomes=runs))
+    gated = replace(gate, sweep=replace(gate.sweep, outcomes=runs))
     assert gated.verdict is verdict
     claims = {claim.name: claim for claim in gated.claims()}
     assert ("unequal_text" in claims) == (verdict is Verdict.UNCERTAIN)
@@ -111,32 +111,32 @@ def test_a_candidate_that_is_better_for_returning_more_text_at_the_same_k_is_unc
 
 @pytest.mark.parametrize(("cut", "verdict"), [(5, Verdict.UNCERTAIN), (4, Verdict.NOT_WORSE)])
 def test_no_gate_passes_where_a_model_does_not_read_the_text(cut, verdict):
-    found = of([0.8, 0.7] * 50, [0.5, 0.4] * 50)
-    candidate, baseline = found.sweep.outcomes
+    gate = of([0.8, 0.7] * 50, [0.5, 0.4] * 50)
+    candidate, baseline = gate.sweep.outcomes
     facts = replace(candidate.facts, unread_texts=[UnreadText("MiniLM", "passages", cut, 100, 254, "tokens")])
-    gated = replace(found, sweep=replace(found.sweep, outcomes=[replace(candidate, facts=facts), baseline]))
+    gated = replace(gate, sweep=replace(gate.sweep, outcomes=[replace(candidate, facts=facts), baseline]))
     assert gated.verdict is verdict
 
 
 @pytest.mark.parametrize(("sizes", "verdict"), [((800, 200), "UNCERTAIN"), ((200, 800), "NOT_WORSE")])
 def test_a_candidate_that_is_as_good_with_more_text_does_not_pass(sizes, verdict):
     """It need not be better: what is as good with four times the text may be worse with as much."""
-    found = of(np.tile([0.5, 0.6], 200), np.tile([0.6, 0.5], 200), 0.1)
-    assert found.verdict is Verdict.NOT_WORSE
+    gate = of(np.tile([0.5, 0.6], 200), np.tile([0.6, 0.5], 200), 0.1)
+    assert gate.verdict is Verdict.NOT_WORSE
     runs = [
         replace(run, run_id=str(size), facts=replace(run.facts, returned=ReturnedFact(size, str(size))))
-        for run, size in zip(found.sweep.outcomes, sizes, strict=True)
+        for run, size in zip(gate.sweep.outcomes, sizes, strict=True)
     ]
-    unequal = replace(found, sweep=replace(found.sweep, outcomes=runs))
+    unequal = replace(gate, sweep=replace(gate.sweep, outcomes=runs))
     assert unequal.verdict.name == verdict
     assert ("800 characters a passage" in " ".join(unequal.sentences())) == (verdict == "UNCERTAIN")
 
 
 @pytest.mark.parametrize("judged", [((1.0, 1.0), (0.2, 0.1)), ((0.2, 0.1), (1.0, 1.0))])
 def test_a_gate_says_of_which_run_less_was_judged(judged):
-    found = of([0.2, 0.4] * 20, [0.5, 0.6] * 20)
-    pairs = zip(found.sweep.outcomes, judged, strict=True)
-    runs = [replace(run, facts=replace(run.facts, judged=JudgedFact(*each))) for run, each in pairs]
-    claims = replace(found, sweep=replace(found.sweep, outcomes=runs)).claims()
+    gate = of([0.2, 0.4] * 20, [0.5, 0.6] * 20)
+    pairs = zip(gate.sweep.outcomes, judged, strict=True)
+    runs = [replace(run, facts=replace(run.facts, judged=JudgedFact(*pair))) for run, pair in pairs]
+    claims = replace(gate, sweep=replace(gate.sweep, outcomes=runs)).claims()
     less = {name for claim in claims if claim.name == "less_judged" for name in claim.numbers["others"]}
     assert less == {"old" if judged[0] > judged[1] else "new"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from application import PROJECT
-from hydra import compose, initialize_config_dir
+from composed_here import composed
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
@@ -17,18 +17,17 @@ from omegaconf import OmegaConf
 from ragsweep.config.walk import as_recorded
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Code, mark_of
-from ragsweep.core.project import CONF, portable, register_resolvers
+from ragsweep.core.project import portable
 from ragsweep.experiment import Experiment
 from ragsweep.models.encoders.model_files import MINILM
+from ragsweep.replay import trusted_record
 from ragsweep.replay.trusted_record import RecordCheck, is_configured, keys_of, trusted
 from ragsweep.retrieval import SparseRetriever
 
 
 @pytest.fixture(scope="module")
 def today():
-    register_resolvers()
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        return compose("config")
+    return composed()
 
 
 @pytest.fixture(scope="module")
@@ -179,8 +178,7 @@ def test_a_class_that_is_refused_is_not_imported_wherever_its_name_stands(logged
     ],
 )
 def test_a_record_sends_no_key_to_a_server_that_only_it_names(today, name, value):
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        asks = compose("config", ["task=answers", "answerer=llm", "language_model=openai", "language_model.model=mine"])
+    asks = composed("task=answers", "answerer=llm", "language_model=openai", "language_model.model=mine")
     recorded = portable(as_recorded(asks))
     given = {"language_model.model": "mine"}
     assert [*keys_of([f"{name}={value}"])] == [name]  # as the message says it
@@ -197,27 +195,25 @@ def test_all_that_has_to_be_named_is_named_at_once(today):
         "language_model.api_key_env": "MY_KEY",
         "language_model.model": "qwen3",
     }
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        overrides = ["query=hyde", "language_model=openai", "dataset=pdf", "dataset.documents=/my/documents"]
-        overrides += ["dataset.queries=data/questions.json"]
-        asks = compose("config", [*overrides, *(f"{name}={value}" for name, value in named.items())])
+    overrides = ["query=hyde", "language_model=openai", "dataset=pdf", "dataset.documents=/my/documents"]
+    overrides += ["dataset.queries=data/questions.json"]
+    asks = composed(*overrides, *(f"{name}={value}" for name, value in named.items()))
     recorded = yaml.safe_dump(portable(as_recorded(asks)))
     with pytest.raises(ConfigError) as caught:
         trusted(recorded, today, {}, ())
-    said, _, given = str(caught.value).partition("; to allow, add: ")
+    refusal, _, given = str(caught.value).partition("; to allow, add: ")
     expected = {f"{name}={named[name]}" for name in ("language_model.base_url", "language_model.api_key_env")}
     assert {*given.split()} >= {*expected, "dataset.documents=PATH", "language_model.model=MODEL"}
-    assert "dataset.documents: found '/my/documents', outside the project" in said
-    assert "language_model.model: found 'qwen3'" in said
-    assert "; a record loads no model but " in said
+    assert "dataset.documents: found '/my/documents', outside the project" in refusal
+    assert "language_model.model: found 'qwen3'" in refusal
+    assert "; a record loads no model but " in refusal
     trusted(recorded, today, {**named, "dataset.documents": "/here"}, ())
 
 
 @pytest.mark.parametrize("name", ["words", MINILM])
 def test_a_server_is_not_asked_for_a_model_that_is_called_like_one_here(today, name):
     """Without an address in the record, the queries would go to a service, with the user's own key."""
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        asks = compose("config", ["query=hyde", "language_model=openai", f"language_model.model={name}"])
+    asks = composed("query=hyde", "language_model=openai", f"language_model.model={name}")
     recorded = yaml.safe_dump(portable(as_recorded(asks)))
     with pytest.raises(ConfigError, match=r"language_model\.model=MODEL"):
         trusted(recorded, today, {}, ())
@@ -237,8 +233,7 @@ STAGES_OF_OURS = [
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("overrides", STAGES_OF_OURS, ids=" ".join)
 def test_what_a_run_with_stages_logs_is_trusted(today, overrides):
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        experiment = Experiment.built(compose("config", overrides))
+    experiment = Experiment.built(composed(*overrides))
     recorded = portable(as_recorded(experiment.config))
     again = trusted(yaml.safe_dump(recorded), today, {}, ())
     for name in ("retriever", "query", "reranker", "dynamic_k"):
@@ -317,15 +312,16 @@ def test_a_record_refers_to_its_own_groups_only(logged, today):
             trusted(changed(more, name, value), today, {}, ())
 
 
-def test_references_that_multiply_are_refused(logged, today):
+def test_references_that_multiply_are_refused(logged, today, monkeypatch):
     """Each of the groups has ten of the next one."""
+    monkeypatch.setattr(trusted_record, "MOST_NODES", 1000)
     names = ["retriever", *(f"retriever{number}" for number in range(9))]
     several = {
         name: {"_target_": "ragsweep.retrieval.FusedRetriever", "rankers": {f"r{place}": after for place in range(10)}}
         for name, after in zip(names, [f"${{{name}}}" for name in [*names[1:], "last"]], strict=True)
     }
     several["last"] = logged["retriever"]
-    with pytest.raises(ConfigError, match=r"refers to more than 100,000 settings"):
+    with pytest.raises(ConfigError, match=r"refers to more than 1,000 settings"):
         trusted(yaml.safe_dump({**logged, **several}), today, {}, ())
     several["retriever"]["rankers"] = {f"r{place}": "${retriever}" for place in range(10)}
     with pytest.raises(ConfigError, match=r"^retriever: refers to itself"):
@@ -359,15 +355,14 @@ def test_a_link_out_of_the_project_is_outside(logged, today, tmp_path, monkeypat
 
 @pytest.mark.usefixtures("long_work")
 def test_all_paths_outside_are_named_at_once_as_a_user_sets_them(today):
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        chosen = ["corpus=text", "corpus.path=/my/texts", "questions=table", "questions.path=/my/questions"]
-        own = compose("config", [*chosen, "dataset.qrels=/my/qrels"])
+    chosen = ["corpus=text", "corpus.path=/my/texts", "questions=table", "questions.path=/my/questions"]
+    own = composed(*chosen, "dataset.qrels=/my/qrels")
     recorded = yaml.safe_dump(portable(as_recorded(own)), sort_keys=False)
     names = ("corpus.path", "questions.path", "dataset.qrels")
     with pytest.raises(ConfigError) as caught:
         trusted(recorded, today, {}, ())
-    said, _, given = str(caught.value).partition("; to allow, add: ")
-    assert said.count("outside the project") == len(names)
+    refusal, _, given = str(caught.value).partition("; to allow, add: ")
+    assert refusal.count("outside the project") == len(names)
     assert given.split() == [f"{name}=PATH" for name in names]
     config = trusted(recorded, today, {name: f"/here/{name}" for name in names}, ())
     places = [f"dataset.{name.removeprefix('dataset.')}" for name in names]

@@ -11,7 +11,7 @@ from ragsweep.datasets import Dataset
 from ragsweep.evaluation import average_precision, judge, mrr, ndcg, precision, recall
 from ragsweep.models.encoders.embeddings import embed
 from ragsweep.retrieval import DenseRetriever, ExactIndex, Reducible, Search, SentenceTransformerEncoder, rank
-from ragsweep.store.stage_store import NO_STORE, Store
+from ragsweep.store.stage_store import NO_STORE
 
 
 def test_the_ranking_is_that_of_all_inner_products(store, letters, manual_search):
@@ -31,12 +31,6 @@ def test_a_corpus_is_encoded_once_for_all_depths(store, letters):
         DenseRetriever(letters, store).rank(Search(("zinc", "iron"), ("iron",)), depth)
     stages = Path(store.path).glob("embeddings-*")  # of the passages, and of the queries
     assert [len([entry for entry in stage.iterdir() if entry.is_dir()]) for stage in stages] == [1, 1]
-
-
-@pytest.fixture(scope="module")
-def scifact_store(tmp_path_factory):
-    """Keeps the embeddings of SciFact, which take minutes."""
-    return Store(str(tmp_path_factory.mktemp("store")))
 
 
 def ranking_of(scifact: Dataset, index, store):

@@ -228,9 +228,9 @@ def test_a_store_that_cannot_write_says_so_or_raises_where_it_must_be_complete(t
 def test_a_full_disk_is_said_once_however_it_shows(tmp_path):
     store = Store(str(tmp_path))
     as_numpy_says_it = [OSError(f"{size} requested and 4096 written") for size in (131072, 34048)]  # without an errno
-    with pytest.warns(UserWarning, match="No space left on device") as said:
+    with pytest.warns(UserWarning, match="No space left on device") as warned:
         [*map(store._warn, [*as_numpy_says_it, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))])]
-    assert len(said) == 1
+    assert len(warned) == 1
 
 
 @pytest.mark.usefixtures("processes")
@@ -284,16 +284,16 @@ def test_a_stage_of_the_source_is_read_and_one_that_it_lacks_is_computed_once(so
 def test_what_every_question_uses_stays_while_earlier_questions_go():
     serving = ServingStore(most_kept=3)
     corpus, question = numbers(1), numbers(2)
-    for each in range(10):
+    for number in range(10):
         serving.get("terms", ["corpus"], corpus)
-        serving.get("ranking", [each], question)
+        serving.get("ranking", [number], question)
     assert serving.find("terms", ["corpus"], corpus) is not None
-    assert [each for each in range(10) if serving.find("ranking", [each], question)] == [8, 9]
+    assert [number for number in range(10) if serving.find("ranking", [number], question)] == [8, 9]
 
 
 def test_the_entries_of_a_stage_are_those_of_the_source_and_those_in_memory(source):
     serving = ServingStore(source=source)
     serving.get("terms", ["another"], numbers(5))
-    assert sorted(each["value"].item() for each in serving.arrays("terms")) == [1, 5]
+    assert sorted(arrays["value"].item() for arrays in serving.arrays("terms")) == [1, 5]
     assert [*serving.entries()] == serving.clear() == []
     assert len([*source.entries()]) == 1

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from application import PROJECT, succeeded
+from warm import CHARTS
 
 from ragsweep.core.digest import digest
 from ragsweep.core.limits import Between
@@ -118,7 +119,7 @@ ENVIRONMENT = {"PYTHONPATH": f"{HERE}:{PROJECT / 'tests'}"}
 @pytest.fixture(scope="module")
 def runs(shared_application):
     """The sweep, and its runs by their names."""
-    succeeded(shared_application.run(*TASK, *SWEEP, **ENVIRONMENT))
+    succeeded(shared_application.run(*TASK, *SWEEP, **ENVIRONMENT, **CHARTS))
     [parent] = shared_application.parents()
     return parent, {run.info.run_name: run for run in shared_application.children()}
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from urllib.parse import unquote
 
 import pytest
-from application import said
+from application import error_lines
 
 import ragsweep
 from ragsweep.core.errors import RefusedError, TrackingError
@@ -69,7 +69,7 @@ def test_nothing_is_sent_to_a_foreign_place(application, dataset, tmp_path):
                 open_store(application.uri, name, allowed)
         process = application.run("-m", *dataset, "retriever=sparse", f"tracking.experiment='{name}'", **LOGIN)
         assert process.returncode == 2, process.stderr
-        [line] = said(process.stderr)
+        [line] = error_lines(process.stderr)
         assert f"experiment '{name}': has its artifacts at " in line
     assert (application.runs(), files(foreign), heard) == ([], [], [])
 

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from application import assert_refused, said, succeeded
+from application import assert_refused, error_lines, succeeded
 from hypothesis import given
 from hypothesis import strategies as st
 from mlflow.utils.validation import _validate_metric_name, _validate_param_name
@@ -114,7 +114,7 @@ def test_a_run_that_the_store_refuses_is_closed_as_failed(application, dataset):
     refuse(application)
     process = application.run(*dataset, *RUN)
     assert process.returncode == 2
-    [line] = said(process.stderr)
+    [line] = error_lines(process.stderr)
     assert line.startswith("ragsweep: the tracking store refuses the run (")
     assert "Changing param values is not allowed" in line
     [run] = application.runs()

@@ -8,7 +8,7 @@ import sys
 from contextlib import contextmanager
 
 import pytest
-from application import printed_arguments, said, succeeded
+from application import error_lines, printed_arguments, succeeded
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mlflow import MlflowClient
@@ -325,7 +325,7 @@ def test_a_full_disk_below_the_store_is_a_line_and_loses_nothing(application, da
     assert process.returncode == 1
     assert process.stdout.count(" ndcg=") == 2
     assert "Traceback" not in process.stderr
-    [line] = said(process.stderr)
+    [line] = error_lines(process.stderr)
     assert "not in the tracking store: " in line
     subprocess.run(["mount", "-o", "remount,size=20m", small_disk], check=True)
     pushed = application.start_script_here(*printed_arguments(line.removesuffix(" uploads them")))

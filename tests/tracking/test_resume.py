@@ -7,10 +7,11 @@ import socket
 import time
 
 import pytest
-from application import Application, said, succeeded
+from application import Application, error_lines, succeeded
 from held import ENVIRONMENT, held_by
 from omegaconf import OmegaConf
 from small import QUERIES, write_queries
+from warm import CHARTS
 
 from ragsweep.tracking import close_orphans
 from tracking.stored import change_journal
@@ -24,7 +25,7 @@ JOBS = 4
 def undisturbed(shared_application, dataset):
     """A sweep that nothing happens to, and how long it takes."""
     started = time.monotonic()
-    succeeded(shared_application.run(*SWEEP, *dataset))
+    succeeded(shared_application.run(*SWEEP, *dataset, **CHARTS))
     return shared_application, time.monotonic() - started
 
 
@@ -68,7 +69,7 @@ def assert_whole(application, undisturbed):
 
 def test_a_killed_sweep_is_resumed_as_if_nothing_had_happened(application, dataset, undisturbed):
     undisturbed, _ = undisturbed
-    process = application.start(*SWEEP, *dataset)
+    process = application.start(*SWEEP, *dataset, **CHARTS)
     for _ in range(2):
         process.stdout.readline()
     process.kill()
@@ -170,7 +171,7 @@ def test_of_processes_that_resume_a_sweep_at_once_one_goes_on_also_after_a_crash
     [second] = [process for process in starts if process is not first]
     out, err = second.communicate()
     assert (second.returncode, out) == (2, "")
-    [line] = said(err)
+    [line] = error_lines(err)
     own = rf"process {first.pid} on {re.escape(socket.gethostname())} since \d{{4}}-\d\d-\d\d [\d:]{{8}}"
     what_to_do = "wait until it has ended, or end that process"
     assert re.search(rf"this sweep is being run by {own} \(run \w{{32}}\); {what_to_do}$", line)
@@ -204,7 +205,7 @@ def test_a_sweep_that_may_be_running_on_another_host_is_not_resumed_until_its_ru
     client.set_terminated(parent.info.run_id, "RUNNING")
     refused = run_here(copied_sweep, *SMALLER, *dataset, "tracking.resume=true")
     assert refused.returncode == 2
-    [line] = said(refused.stderr)
+    [line] = error_lines(refused.stderr)
     assert "this sweep is being run by process 1 on elsewhere since ?" in line
     _, command = line.split("close its run: python ")
     option, code = shlex.split(command)

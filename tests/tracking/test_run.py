@@ -6,7 +6,8 @@ import re
 import pandas as pd
 import pytest
 import yaml
-from application import METRICS, said, succeeded
+from application import METRICS, error_lines, succeeded
+from warm import CHARTS
 
 import ragsweep
 
@@ -24,8 +25,8 @@ RESULTS = {
 @pytest.fixture(scope="module")
 def finished(shared_application):
     """One run with two settings changed, on the bundled manual: the run, and the folder of its artifacts."""
-    process = succeeded(shared_application.run("retriever.alpha=0.5", "k=25"))
-    assert said(process.stderr) == []
+    process = succeeded(shared_application.run("retriever.alpha=0.5", "k=25", **CHARTS))
+    assert error_lines(process.stderr) == []
     [run] = shared_application.runs()
     return run, shared_application.artifacts(run)
 

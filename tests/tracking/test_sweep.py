@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from application import PROJECT, Application, said, succeeded
+from application import PROJECT, Application, error_lines, succeeded
+from warm import CHARTS
 
 import ragsweep
 from ragsweep.report.markup import markdown
@@ -55,8 +56,8 @@ def recorded(application, parent):
 def swept(shared_application):
     """What `make sweep` runs, the first command of the README: what it has printed, its runs by name, its folder."""
     [given] = re.findall(r"^sweep:.*\n\t\S+/python run\.py (.*)$", (PROJECT / "Makefile").read_text(), re.MULTILINE)
-    process = succeeded(shared_application.run(*given.split()))
-    assert said(process.stderr) == []
+    process = succeeded(shared_application.run(*given.split(), **CHARTS))
+    assert error_lines(process.stderr) == []
     [parent] = shared_application.parents()
     runs = {run.info.run_name: run for run in shared_application.children()}
     folder, decision = shared_application.artifacts(parent), recorded(shared_application, parent)

@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 import requests
 import sqlalchemy.exc
-from application import in_this_process, said, succeeded
+from application import error_lines, in_this_process, succeeded
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException, RestException
 from mlflow.protos import databricks_pb2 as codes
@@ -52,7 +52,7 @@ def test_a_moved_folder_is_refused_until_its_old_place_is_a_link_to_it(copied_sw
     commands = [("compare", parent.info.run_id), ("reproduce", run.info.run_id, *dataset[2:])]
     for process in (moved.run(*sweep), *(moved.script_here(*arguments) for arguments in commands)):
         assert process.returncode == 2, process.stderr
-        [line] = said(process.stderr)
+        [line] = error_lines(process.stderr)
         assert f"{copied_sweep.home.as_uri()}/artifacts" in line
     assert [sweep.info.run_id for sweep in moved.parents()] == [parent.info.run_id]
     assert not copied_sweep.home.exists()
@@ -166,7 +166,7 @@ def test_a_variable_that_names_no_store_of_ours_is_refused_in_a_line(tmp_path):
     for command, address in (*asked, *(("push .", address) for address in addresses)):
         refused = in_this_process(tmp_path, *command.split(), **{VARIABLE: address})
         assert refused.returncode == 2, refused.stdout
-        [line] = said(refused.stderr)
+        [line] = error_lines(refused.stderr)
         assert f"{VARIABLE}: " in line
         assert "unset it, or set tracking.uri=URI" in line
         assert "secret" not in line
@@ -184,7 +184,7 @@ def test_a_store_of_another_mlflow_is_refused_and_stays_as_it_was(application, d
         ui()
     refused = application.run(*dataset, "retriever=sparse")
     assert refused.returncode == 2, refused.stderr
-    [line] = said(refused.stderr)
+    [line] = error_lines(refused.stderr)
     assert command in line
     assert database.read_bytes() == before
 

@@ -53,7 +53,7 @@ def read_arguments(typed: Sequence[str]) -> Arguments:
         parser.add_argument(name, short, action="store_true" if name == "--multirun" else "store")
     parser.add_argument("--from", dest="records", action="append", default=[], metavar="RUN_ID")
     parser.add_argument("--allow", action="append", default=[], metavar="MODULE")
-    given, others = parser.parse_known_args(typed)
+    given, rest = parser.parse_known_args(typed)
     for name in NOT_READ:
         if (value := vars(given)[name[2:].replace("-", "_")]) is not None:
             raise ConfigError(f"{name} {value}: is not read; {INSTEAD}")
@@ -64,18 +64,18 @@ def read_arguments(typed: Sequence[str]) -> Arguments:
         raise ConfigError("--from: expected the id of one run, or one file; --allow permits it a module")
     record = [text for name in given.records for text in ("--from", name)]
     kept = [*folder, *record, *(text for module in given.allow for text in ("--allow", module))]
-    options = [argument for argument in others if argument.startswith("-") and argument != "-v"]
+    options = [argument for argument in rest if argument.startswith("-") and argument != "-v"]
     if unknown := {*options} - FLAGS:
         raise ConfigError(f"{min(unknown)}: there is no such option; a setting is written as name=value, without -")
     options += [*folder, *(["--multirun"] if given.multirun else [])]
     for name, value in (("--cfg", given.cfg), ("--package", given.package), ("--info", given.info)):
         options += [name, value] if value else []
-    overrides = [argument for argument in others if not argument.startswith("-")]
+    overrides = [argument for argument in rest if not argument.startswith("-")]
     refuse_ignored(overrides)
     for override in overrides:
         if override.startswith(PARAMS) and not any(other.startswith("hydra/sweeper=") for other in overrides):
             raise ConfigError(f"{override}: is for files; write {override.removeprefix(PARAMS)}")
-    if not HELP & {*others}:
+    if not HELP & {*rest}:
         refuse_unread(["-m", *overrides] if given.multirun else overrides, given.config_dir)
     return Arguments(options, overrides, kept, next(iter(given.records), None), given.allow)
 

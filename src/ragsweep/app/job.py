@@ -35,7 +35,6 @@ COMMAND = "RAGSWEEP_COMMAND"  # in the environment: the beginning of the command
 UNNAMED = ("dataset", "corpus", "questions", "tracking", "store", "hydra", "dry_run")  # do not name a run
 NOT_REPEATED = ("tracking.resume=", "dry_run=", "hydra.job.env_set")  # which may have passwords
 
-
 experiments: dict[tuple[str, ...], Any] = {}  # built before jobs begin, by sweep and overrides; each is run once
 # Here, since the workers of a launcher import this file alone.
 register_resolvers()
@@ -50,7 +49,7 @@ def job(config: DictConfig) -> Any:
     """
     guard()  # also in the worker of a launcher
     end_if_signalled()
-    in_sweep = sweep_of_job()
+    in_sweep: dict[str, Any] | None = json.loads(os.environ[SWEEP]) if SWEEP in os.environ else None
     about = HydraConfig.get()
     typed = as_given(about.overrides.task)
     parsed = OverridesParser.create().parse_overrides(typed)
@@ -152,16 +151,10 @@ def _end(error: BaseException) -> SystemExit:
     return SystemExit(explained(error))
 
 
-def sweep_of_job() -> dict[str, Any] | None:
-    """What the jobs of a sweep need to know about it; None for a single run."""
-    return json.loads(os.environ[SWEEP]) if SWEEP in os.environ else None
-
-
 def start_no_more_jobs() -> None:
     """Make the jobs of the sweep that have not begun yet end as soon as they start, on any machine."""
-    if in_sweep := sweep_of_job():
-        with suppress(OSError):
-            Path(in_sweep["stop"]).touch()
+    with suppress(OSError, KeyError):  # of a single run, which is no job of a sweep
+        Path(json.loads(os.environ[SWEEP])["stop"]).touch()
 
 
 def command_of(arguments: Sequence[str], store: DictConfig) -> str:

@@ -81,25 +81,24 @@ def _subcommand() -> str:
 
 def commands() -> dict[str, Command]:
     """All subcommands by name. Raises `ConfigError` where a plugin brings one that is there already."""
-    found = {name: Command(about, f"ragsweep.app.{module}:{name}") for name, (module, about) in COMMANDS.items()}
+    listed = {name: Command(about, f"ragsweep.app.{module}:{name}") for name, (module, about) in COMMANDS.items()}
     for name, plugin in plugins().items():
-        if taken := sorted(found.keys() & plugin.commands.keys()):
+        if taken := sorted(listed.keys() & plugin.commands.keys()):
             raise ConfigError(f"plugin {name}: the command {taken[0]!r} is there already")
-        found |= plugin.commands
-    return found
+        listed |= plugin.commands
+    return listed
 
 
 def usage() -> str:
     """The subcommands, a line each: the kernel's, then those of each plugin."""
     line = "  ragsweep {:<10} {}".format
-    lines = [line(name, about) for name, (_, about) in COMMANDS.items()]
+    lines = ["ragsweep: which retrieval configuration should I ship, and can I trust that answer?", ""]
+    lines += [line(name, about) for name, (_, about) in COMMANDS.items()]
     for name, plugin in plugins().items():
         lines += ["", f"{name}: {plugin.about}"]
         lines += [line(own, command.about) for own, command in plugin.commands.items()]
     lines += ["", "ragsweep COMMAND --help says more about a command, ragsweep --version says which version this is."]
-    return "\n".join(
-        ["ragsweep: which retrieval configuration should I ship, and can I trust that answer?", "", *lines]
-    )
+    return "\n".join(lines)
 
 
 def _refuse(problem: str) -> NoReturn:

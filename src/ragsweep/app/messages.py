@@ -115,11 +115,11 @@ def unknown_setting(name: str, settings: Sequence[str], listed: str = "ragsweep 
 
 def _unknown_in(name: str, primary: str) -> str:
     """The message for a setting that the configuration which the other arguments choose does not have."""
-    others = [typed for typed in sys.argv[1:] if "=" in typed and "," not in typed and name not in typed]
+    overrides = [typed for typed in sys.argv[1:] if "=" in typed and "," not in typed and name not in typed]
     GlobalHydra.instance().clear()  # a sweep that is refused here has one open
     with hydra.initialize_config_dir(str(CONF), version_base=VERSION_BASE):
         try:
-            config = hydra.compose(primary, others)
+            config = hydra.compose(primary, overrides)
         except HydraException:
             config = hydra.compose(primary)
     listed = "ragsweep run --help" if primary == "config" else f"{primary}.yaml"

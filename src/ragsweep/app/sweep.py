@@ -1,34 +1,27 @@
-"""A sweep: lists and checks its jobs before it starts, and opens it."""
+"""A sweep: opens it before its first job, and tells its jobs what they need."""
 
 from __future__ import annotations
 
 import gc
 import json
 import os
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from itertools import islice, product
-from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from hydra.core.global_hydra import GlobalHydra
-from hydra.core.override_parser.types import Override, OverrideType
 from hydra.core.utils import JobReturn
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
-from ragsweep.app.job import COMMAND, SWEEP, as_given, check_tracking, command_of, experiments, name_and_settings
-from ragsweep.app.messages import explained, settings_in, unknown_setting, without_hydra
+from ragsweep.app.job import COMMAND, SWEEP, as_given, command_of
+from ragsweep.app.messages import explained
+from ragsweep.app.planning import Plan, Planned, plan, print_plan
 from ragsweep.app.workers import check_launcher, tell_workers
-from ragsweep.config.composing import SharingLoader, sharing
-from ragsweep.config.groups import name_unused, unused_groups
 from ragsweep.core.digest import digest, shortened_with_digest
 from ragsweep.core.drawing import start_drawing
-from ragsweep.core.errors import ConfigError, first_line
+from ragsweep.core.errors import ConfigError
 from ragsweep.core.progress import progress
 from ragsweep.core.project import PROJECT, SWEEP_ID, project, sweep_id
 from ragsweep.core.terminal import VERBOSE, counted
@@ -39,30 +32,7 @@ if TYPE_CHECKING:
     from ragsweep.race import Race
     from ragsweep.tracking import OpenSweep
 
-OUR_SWEEPERS = (".CheckedSweeper", ".RaceSweeper")
 RACE = "race.json"  # in the folder of a sweep: what its jobs do in a round of a race
-MOST_JOBS = 100_000
-MOST_KEPT = 100  # experiments that stay built until their jobs run
-
-
-class Planned(NamedTuple):
-    """A job before it starts: its overrides, name, swept settings, digest of what decides its results, and where."""
-
-    overrides: list[str]
-    name: str
-    swept: Mapping[str, Any]
-    digest: str
-    experiment: str
-    cutoff: Any
-    items: str  # digest of what is asked
-
-
-class Plan(NamedTuple):
-    """A sweep before it starts."""
-
-    first: DictConfig  # of the first job; for a sweeper that is not ours, of the sweep
-    jobs: list[Planned]  # none if only the sweeper knows them
-    swept: list[str]  # names of settings
 
 
 class SweepCallback(Callback):
@@ -76,25 +46,25 @@ class SweepCallback(Callback):
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Check and open the sweep, and tell its jobs what they need, whichever launcher starts them."""
         try:
-            here = config.hydra.launcher._target_.endswith(".BasicLauncher")  # the jobs run in this process
+            in_process = config.hydra.launcher._target_.endswith(".BasicLauncher")  # the jobs run in this process
             check_places(config)
             check_launcher(config.hydra.launcher._target_)
             os.environ.update({name: str(value) for name, value in config.hydra.job.env_set.items()})  # as in each job
-            planned = SweepCallback.plan = plan(config)
-            if here and not config.get("dry_run"):
+            planned = SweepCallback.plan = plan(config, SweepCallback.left)
+            if in_process and not config.get("dry_run"):
                 start_drawing()
             with progress("loading MLflow"):  # takes seconds, in which the other process gets ready
                 from ragsweep.tracking.process import process_identity
 
             if config.get("dry_run"):
-                say_what_would_run(planned)
+                print_plan(planned)
                 raise SystemExit(0)
             SweepCallback.race = _race(config, planned)
             SweepCallback.sweep = _open_sweep(config, *planned)
             of_jobs = {  # with which every job is recorded
                 "parent_run_id": SweepCallback.sweep.parent.run_id,
                 "total": len(planned.jobs) or None,
-                "may_resume": planned.first.tracking.resume or not here,
+                "may_resume": planned.first.tracking.resume or not in_process,
             }
             process: dict[str, Any] = {
                 "stop": str(SweepCallback.sweep.stop),
@@ -102,7 +72,7 @@ class SweepCallback(Callback):
                 "race": str(SweepCallback.sweep.stop.with_name(RACE)) if SweepCallback.race else None,
             }
             os.environ[SWEEP] = json.dumps({"job": of_jobs, "swept": planned.swept, **process})
-            if not here:
+            if not in_process:
                 tell_workers(config, SWEEP, COMMAND, SWEEP_ID, PROJECT)
             gc.freeze()  # modules and configuration stay in memory: no garbage collection has to visit them again
         except Exception as error:  # Hydra would turn it into a warning and start the jobs
@@ -177,199 +147,3 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
         sweep = tracking.OpenSweep(job, parent, names, decision_of(first), VERBOSE in os.environ)
     sweep.stop.unlink(missing_ok=True)
     return sweep
-
-
-def plan(config: DictConfig) -> Plan:
-    """List the jobs of a sweep and check them all. Raises `ConfigError` before anything is recorded.
-
-    Every configuration is measured once, and a setting applies to those that have it.
-    """
-    try:
-        str(config.hydra.sweep.dir)
-    except OmegaConfBaseException as error:
-        raise ConfigError("hydra.sweep.dir: found what is not known before a sweep starts, expected a path") from error
-    loader = sharing(GlobalHydra.instance().config_loader())
-    typed = loader.parsed([*as_given(config.hydra.overrides.task), *SweepCallback.left])
-    if not config.hydra.sweeper._target_.endswith(OUR_SWEEPERS):  # another one chooses its jobs as it goes
-        overrides = [*loader.parsed(_params(config.hydra.sweeper)), *typed]
-        check_tracking(config)
-        if SweepCallback.left:
-            raise ConfigError(unknown_setting(SweepCallback.left[0].partition("=")[0], [*settings_in(config)]))
-        return Plan(config, [], [_name(override) for override in overrides if override.is_sweep_override()])
-    jobs, swept = _jobs(config, loader, typed)
-    return _checked(config, loader, _applicable(config, loader, jobs), swept)
-
-
-def _jobs(config: DictConfig, loader: SharingLoader, typed: Sequence[Override]) -> tuple[list[list[str]], list[str]]:
-    """The overrides of every job, and the names of the swept settings: of each file that is chosen, what it sweeps."""
-    choices = jobs_of([override for override in typed if loader.is_choice(override)])
-    options = {line for lines in choices for line in lines}
-    files: dict[str, tuple[DictConfig, list[set[str]]]] = {}  # what is swept, and the options for which that holds
-    for lines in choices:
-        sweeper = loader.chosen(config, loader.parsed(lines)).hydra.sweeper
-        files.setdefault(OmegaConf.to_yaml(sweeper), (sweeper, []))[1].append({*lines})
-    replaced = {_name(override): override for override in typed}
-    jobs: list[list[str]] = []
-    swept: dict[str, None] = {}
-    for sweeper, chosen in files.values():
-        params = loader.parsed(_params(sweeper))
-        for override in params:
-            if override.is_sweep_override() and (now := replaced.get(_name(override))):
-                print(f"{now.input_line} replaces {override.input_line} of a file", file=sys.stderr)
-        overrides = [*(override for override in params if _name(override) not in replaced), *typed]
-        zipped = sweeper.zip or ()
-        jobs += [job for job in jobs_of(overrides, zipped) if options.intersection(job) in chosen]
-        for override in overrides:
-            values = _values_of(override)
-            swept |= {_name(override): None} if len(values) > 1 else {}
-            if len({*values}) < len(values) and _name(override) not in zipped:
-                print(f"{override.input_line}: a value that is listed twice is measured once", file=sys.stderr)
-    return jobs, [*swept]
-
-
-def _params(sweeper: DictConfig) -> list[str]:
-    return [f"{name}={value}" for name, value in (sweeper.get("params") or {}).items()]
-
-
-def _name(override: Override) -> str:
-    return override.get_key_element().lstrip("+")
-
-
-def _values_of(override: Override) -> list[str]:
-    """The overrides for which one of a sweep stands. Raises `ConfigError` if that lists no value, or too many."""
-    if not override.is_sweep_override():
-        return [str(override.input_line)]
-    if not override.is_discrete_sweep():  # an interval, of which a grid has no values
-        raise ConfigError(f"{override.input_line}: expected a list of values, or a range such as range(0,1.01,0.1)")
-    try:
-        values = [*islice(override.sweep_string_iterator(), MOST_JOBS + 1)]
-    except ValueError as error:
-        raise ConfigError(f"{override.input_line}: {first_line(error)}") from error
-    if not values:
-        raise ConfigError(f"{override.input_line}: lists no value, so that nothing would run")
-    return [f"{override.get_key_element()}={value}" for value in values]
-
-
-def jobs_of(overrides: Sequence[Override], zipped: Sequence[str] = ()) -> list[list[str]]:
-    """The overrides of every job: each combination of the values that are listed.
-
-    The values of `zipped` settings belong together: the first with the first, the second with the second. Raises
-    `ConfigError` where these are not swept over equally many values, or the jobs are too many.
-    """
-    axes = {_name(override): [[line] for line in _values_of(override)] for override in overrides}
-    if zipped:
-        lengths = {name: len(axes.get(name, ())) for name in zipped}
-        if len({*lengths.values()}) > 1 or {*lengths.values()} & {0, 1}:
-            shown = ", ".join(f"{name} with {counted(number, 'value')}" for name, number in lengths.items())
-            raise ConfigError(f"hydra.sweeper.zip: found {shown}; expected settings swept over equally many values")
-        rows = zip(*[axes[name] if name == zipped[0] else axes.pop(name) for name in zipped], strict=True)
-        axes[zipped[0]] = [[line for lines in row for line in lines] for row in rows]
-    if (jobs := prod(map(len, axes.values()))) > MOST_JOBS:
-        raise ConfigError(f"the sweep would have {jobs:,} jobs or more; expected at most {MOST_JOBS:,}")
-    return [[line for lines in row for line in lines] for row in product(*axes.values())]
-
-
-def _applicable(config: DictConfig, loader: SharingLoader, jobs: Sequence[list[str]]) -> list[tuple[str, ...]]:
-    """The jobs without the settings that their options do not have, each once. Some job must have each setting."""
-    composed: dict[tuple[str, ...], dict[str, Any]] = {}
-    applicable: dict[tuple[str, ...], None] = {}
-    given, used = set[str](), set[str]()
-    for job in jobs:
-        overrides = loader.parsed(job)
-        chosen = [
-            override for override in overrides if loader.is_choice(override) or override.type is not OverrideType.CHANGE
-        ]
-        key = tuple(str(override.input_line) for override in chosen)
-        if key not in composed:
-            composed[key] = OmegaConf.to_container(without_hydra(loader.chosen(config, chosen)))  # type: ignore[assignment]
-        values = [override for override in overrides if override not in chosen and not override.is_hydra_override()]
-        lacking = [override for override in values if not _has(composed[key], _name(override))]
-        given.update(map(_name, values))
-        used.update(_name(override) for override in values if override not in lacking)
-        applicable[tuple(str(override.input_line) for override in overrides if override not in lacking)] = None
-    if given - used:
-        settings = dict.fromkeys(name for one in composed.values() for name in settings_in(one))
-        raise ConfigError(unknown_setting(min(given - used), [*settings]))
-    return [*applicable]
-
-
-def _has(settings: Any, name: str) -> bool:
-    """Whether there is a setting of this name; an item of a list need not be there yet."""
-    for part in name.split("."):
-        if isinstance(settings, list) or part.endswith("]"):
-            return True
-        if not isinstance(settings, dict) or part not in settings:
-            return False
-        settings = settings[part]
-    return True
-
-
-def _checked(config: DictConfig, loader: SharingLoader, jobs: Sequence[tuple[str, ...]], swept: list[str]) -> Plan:
-    """Build the objects of every job, then load what they measure."""
-    from ragsweep.experiment import Experiment
-    from ragsweep.sweeps.decision_settings import check_at, decision_of
-
-    unused: list[set[str]] = []
-    folders: dict[tuple[str, ...], str] = {}
-    kept: dict[tuple[str, ...], Experiment | None] = {}
-    cutoffs: dict[str, dict[Any, None]] = {}
-    planned: dict[tuple[str, str], list[Planned]] = {}
-
-    def built(lines: Sequence[str]) -> Experiment:
-        job = loader.load_sweep_config(config, [*lines])
-        if "${hydra:" not in str(OmegaConf.to_container(job.hydra.sweep, resolve=False)):  # else known when it runs
-            folders[tuple(lines)] = str(job.hydra.sweep.subdir)
-        return Experiment.built(without_hydra(job))
-
-    for lines in jobs:
-        experiment = built(lines)
-        overrides = loader.parsed(lines)
-        groups = {_name(each): each.key_or_group.partition(".")[0] for each in overrides if not each.package}
-        unused.append(unused_groups([*groups.values()], experiment.config, experiment.used))
-        without = {name for name in swept if groups.get(name) in unused[-1]}
-        used = tuple(str(override.input_line) for override in overrides if _name(override) not in without)
-        if used not in kept:
-            experiment = built(used) if without else experiment
-            kept[used] = experiment if len(kept) < MOST_KEPT else None
-        if kept[used] is experiment:
-            experiments[sweep_id(), *(line for line in used if not line.startswith("hydra."))] = experiment
-    first = next(filter(None, kept.values())).config  # that of the whole sweep lacks what is swept
-    check_tracking(first)
-    for used in [*kept]:
-        experiment = kept.pop(used) or built(used)  # a new one holds what it loads no longer than here
-        name, values = name_and_settings(loader.parsed(used), swept)
-        told = experiment.config.tracking.experiment, experiment.cutoff, experiment.items.digest
-        job = Planned([*used], name, values, experiment.digest, *told)
-        planned.setdefault((job.digest, job.experiment), []).append(job)
-        cutoffs.setdefault(experiment.task.cutoff, {})[experiment.cutoff] = None
-    if len(cutoffs) > 1:
-        shown = " and jobs with ".join(sorted(cutoffs))
-        raise ConfigError(f"found jobs with {shown}: expected the same cutoff for all")
-    name_unused(set[str].intersection(*unused), swept)
-    [values_of_cutoff] = cutoffs.values()
-    if {*values_of_cutoff} != {None}:
-        check_at(decision_of(first), [*values_of_cutoff])
-    for alike in planned.values():  # which differ only in settings without an effect
-        if len(alike) > 1:
-            texts = [[line for line in job.overrides if _name(*loader.parsed([line])) in swept] for job in alike]
-            same = ", ".join(map(" ".join, texts))
-            print(f"{same}: measure the same, so only the first one runs", file=sys.stderr)
-    taken: dict[str, str] = {}
-    for job, *_ in planned.values():
-        folder = folders.get(tuple(job.overrides))
-        if folder in taken:
-            expected = "expected another one for each job, such as ${hydra.job.override_dirname}"
-            raise ConfigError(f"hydra.sweep.subdir: {taken[folder]} and {job.name} would share {folder}; {expected}")
-        taken |= {folder: job.name} if folder else {}
-    return Plan(first, [jobs[0] for jobs in planned.values()], swept)
-
-
-def say_what_would_run(plan: Plan) -> None:
-    """Print a line per job: whether `tracking.resume=true` would find it finished or run it."""
-    from ragsweep import tracking
-
-    runs = [tracking.finished_with(plan.first.tracking, job.digest, job.experiment) for job in plan.jobs]
-    for job, run in zip(plan.jobs, runs, strict=True):
-        print(f"{job.name}: {f'finished, run {run.info.run_id}' if run else 'would run'}")
-    number = f"{runs.count(None)} of {len(runs)} would run with tracking.resume=true, all without it"
-    print(number if runs else "the sweeper chooses the jobs as it goes: none is known yet")

@@ -31,8 +31,8 @@ def check_launcher(target: str) -> None:
     """Raise `ConfigError` that says what to install if the plugin of the launcher is missing."""
     name = PLUGINS.get(target.rpartition(".")[2], "")
     if name and find_spec(f"hydra_plugins.hydra_{name}_launcher") is None:
-        missing = f"hydra.launcher: hydra_{name}_launcher is not installed here"
-        raise ConfigError(f"{missing}; run pip install 'ragsweep[{EXTRAS[name]}]'")
+        install = f"run pip install 'ragsweep[{EXTRAS[name]}]'"
+        raise ConfigError(f"hydra.launcher: hydra_{name}_launcher is not installed here; {install}")
 
 
 def tell_workers(config: DictConfig, *variables: str) -> None:

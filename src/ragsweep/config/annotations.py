@@ -118,8 +118,8 @@ def expected(hint: Any, value: object) -> str:
     try:
         _adapter(hint).validate_python(value)
     except ValidationError as error:
-        said = dict.fromkeys(fault["msg"] for fault in error.errors(include_url=False, include_context=False))
-        texts = [re.sub("^(?:Input should be|Value error,) ", "", text) for text in said if not text.endswith(" None")]
+        msgs = dict.fromkeys(fault["msg"] for fault in error.errors(include_url=False, include_context=False))
+        texts = [re.sub("^(?:Input should be|Value error,) ", "", text) for text in msgs if not text.endswith(" None")]
         words = " or ".join([*texts, *(["null"] if type(None) in get_args(hint) else [])])
         return re.sub(r"Predicate '(?:\w+\.)*(\w+)' failed", lambda name: f"what {name[1].replace('_', ' ')}", words)
     return ""
@@ -187,13 +187,13 @@ def as_configured(value: object) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
-    """' (did you mean ...?)' for the known name most like another one, or the names of its group, or both."""
+def nearest(name: str, settings: Sequence[str]) -> str:
+    """' (did you mean ...?)' for the setting with the most similar name, or the names of its group, or both."""
     group, _, last = name.rpartition(".")
-    known = [name for name in known if not name.endswith("_")]  # not _target_ and its like
-    beside = [name for name in known if name.rpartition(".")[0] == group]
+    settings = [name for name in settings if not name.endswith("_")]  # not _target_ and its like
+    beside = [name for name in settings if name.rpartition(".")[0] == group]
     has = f"{group} has {', '.join(name.rpartition('.')[2] for name in beside)}" if group and beside else ""
-    for names, cutoff, before in ((beside, 0.7, ""), (known, 0.75, has)):  # of other groups must be more alike
+    for names, cutoff, before in ((beside, 0.7, ""), (settings, 0.75, has)):  # of other groups must be more alike
         by_last = {name.rpartition(".")[2].casefold(): name for name in names}
         if close := difflib.get_close_matches(last.casefold(), list(by_last), n=1, cutoff=cutoff):
             return f" ({before}{'; ' if before else ''}did you mean {by_last[close[0]]}?)"

@@ -30,7 +30,7 @@ class SharingLoader:
         self._loader, self._key = loader, key or uuid.uuid4().hex
         parse = OverridesParser.create(config_loader=loader).parse_overrides
         self._parse = cache(lambda line: parse([line])[0])  # `parse_override` would leave glob(*) without its options
-        self._options_of = cache(loader.get_group_options)
+        self._options_of = cache(loader.get_group_options)  # slow: asked only for what may be a group
         self._composed: dict[tuple[str, ...], DictConfig] = {}
 
     def load_sweep_config(self, master_config: DictConfig, sweep_overrides: list[str]) -> DictConfig:
@@ -73,17 +73,17 @@ class SharingLoader:
     def _values(self, parsed: Sequence[Override]) -> list[Override]:
         """The overrides that set a value, and neither choose an option nor meet what another one adds or deletes."""
         changes = [line for line in parsed if line.type is OverrideType.CHANGE and not line.is_hydra_override()]
-        others = tuple(f"{line.key_or_group}." for line in parsed if line not in changes)
+        structural = tuple(f"{line.key_or_group}." for line in parsed if line not in changes)
 
         def is_met(name: str) -> bool:
-            return name.startswith(others) or any(other.startswith(name) for other in others)
+            return name.startswith(structural) or any(other.startswith(name) for other in structural)
 
-        return [line for line in changes if not self.is_choice(line) and not is_met(f"{line.key_or_group}.")]
+        return [line for line in changes if not self.is_structural(line) and not is_met(f"{line.key_or_group}.")]
 
-    def is_choice(self, override: Override) -> bool:
-        """Whether an override chooses an option, or several in turn, rather than set a value."""
-        is_group = override.package or self._options_of(override.key_or_group)
-        return bool(is_group) and not isinstance(override.value(), dict)
+    def is_structural(self, override: Override) -> bool:
+        """Whether an override chooses an option, or several in turn, or adds or deletes, rather than set a value."""
+        is_group = override.package or ("." not in (name := override.key_or_group) and self._options_of(name))
+        return override.type is not OverrideType.CHANGE or (bool(is_group) and not isinstance(override.value(), dict))
 
     def __getattr__(self, name: str) -> Any:
         """What Hydra's loader has under this name."""

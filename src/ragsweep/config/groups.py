@@ -35,15 +35,15 @@ def unused_groups(overridden: Iterable[str], config: Any, used: Collection[str])
         ConfigError: A file sets nothing outside its group, or what was added has almost the name of a group.
     """
     named = {name.partition(".")[0].partition("@")[0] for name in overridden}
-    there = {name for name in named & {*groups()} if OmegaConf.is_dict(config.get(name))}
-    for group in there.intersection(GLOBAL):
+    set_groups = {name for name in named & {*groups()} if OmegaConf.is_dict(config.get(name))}
+    for group in set_groups.intersection(GLOBAL):
         raise ConfigError(f"{group}: a file in conf/{group} needs the first line '# @package _global_' to set anything")
     names = [*groups(), *_primary_names()]
     added = {str(name) for name in config} - {*names, *used}
     for name in sorted(added):
         if hint := nearest(name, names):
             raise ConfigError(f"{name}: no such setting{hint}")
-    return (there | added) - {*used, *OF_EVERY_RUN, *check_groups()}
+    return (set_groups | added) - {*used, *OF_EVERY_RUN, *check_groups()}
 
 
 @cache

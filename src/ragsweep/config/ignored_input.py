@@ -34,12 +34,12 @@ def refuse_ignored(overrides: Iterable[str]) -> None:
 
 def refuse_hidden(folders: Sequence[Path]) -> None:
     """Raise `ConfigError` for an option that an earlier folder has under the same name."""
-    known: dict[Path, Path] = {}
+    options: dict[Path, Path] = {}
     for folder in folders:
         for file in filter(Path.is_file, sorted(folder.glob("*/**/*.yaml"))):
-            there = known.setdefault(file.relative_to(folder), file)
-            if there != file and there.read_bytes() != file.read_bytes():
-                raise ConfigError(f"{file}: {there} is an option of this name; rename the file{OF_ANOTHER}")
+            earlier = options.setdefault(file.relative_to(folder), file)
+            if earlier != file and earlier.read_bytes() != file.read_bytes():
+                raise ConfigError(f"{file}: {earlier} is an option of this name; rename the file{OF_ANOTHER}")
 
 
 def refuse_unread(given: Sequence[str] = (), added: str | None = None) -> None:
@@ -67,7 +67,7 @@ def refuse_unread(given: Sequence[str] = (), added: str | None = None) -> None:
 
 def _is_named(file: Path, files: Sequence[Path]) -> bool:
     """Whether a defaults list in one of these files may name this one."""
-    return any(f"/{file.stem}" in each.read_text(encoding="utf-8", errors="replace") for each in files)
+    return any(f"/{file.stem}" in other.read_text(encoding="utf-8", errors="replace") for other in files)
 
 
 def _instead(file: Path, given: Sequence[str]) -> str:

@@ -118,9 +118,9 @@ class Walk:
             return None
         container: Any = OmegaConf.to_container(parent, resolve=False)
         self.mentioned.update(MENTIONED.findall(str(container[key])))
-        if (whole := WHOLE.fullmatch(str(container[key]))) is None:
+        if (reference := WHOLE.fullmatch(str(container[key]))) is None:
             return None
-        name = whole[1]
+        name = reference[1]
         if name not in self.config:
             if options := options_of(name):
                 raise ConfigError(f"{name}: nothing is chosen; expected one of {', '.join(options)}")
@@ -254,8 +254,8 @@ def as_recorded(config: DictConfig) -> dict[str, Any]:
 
     def recorded(parent: Any, key: Any, value: Any) -> Any:
         if isinstance(value, str) and "${" in value:
-            whole = WHOLE.fullmatch(value)
-            return value if whole and whole[1] in written else filled_in(parent[key])
+            reference = WHOLE.fullmatch(value)
+            return value if reference and reference[1] in written else filled_in(parent[key])
         if isinstance(value, dict):
             return {name: recorded(parent[key], name, inner) for name, inner in value.items()}
         if isinstance(value, list):

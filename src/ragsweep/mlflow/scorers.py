@@ -106,11 +106,11 @@ def expected_grades(expectations: Mapping[str, Any] | None) -> dict[str, int]:
     relevant, context = given.get(EXPECTED), given.get(CONTEXT)
     if relevant is None and isinstance(context, list):
         relevant = [str(part["doc_uri"]) for part in context if isinstance(part, dict) and part.get("doc_uri")]
-    found = grades_in(relevant, f"expectations: the field {EXPECTED!r}", in_text=True)
-    grades = {composed(key.removesuffix("#")): grade for key, grade in found.items()}
+    expected = grades_in(relevant, f"expectations: the field {EXPECTED!r}", in_text=True)
+    grades = {composed(key.removesuffix("#")): grade for key, grade in expected.items()}
     if not grades:
-        known = some_of(given) or "none"
-        raise DatasetError(f"expectations: found {known}; expected {EXPECTED}, a list of ids or grades by id")
+        fields = some_of(given) or "none"
+        raise DatasetError(f"expectations: found {fields}; expected {EXPECTED}, a list of ids or grades by id")
     return grades
 
 
@@ -119,11 +119,11 @@ def _retriever_spans(trace: Trace) -> list[Span]:
     spans = {span.span_id: span for span in trace.data.spans}
 
     def is_within_another(span: Span) -> bool:
-        seen = {span.span_id}  # a trace may come from anywhere, also with a circle in it
-        while (parent := spans.get(span.parent_id)) and parent.span_id not in seen:
+        visited = {span.span_id}  # a trace may come from anywhere, also with a circle in it
+        while (parent := spans.get(span.parent_id)) and parent.span_id not in visited:
             if parent.span_type == SpanType.RETRIEVER:
                 return True
-            seen.add(parent.span_id)
+            visited.add(parent.span_id)
             span = parent
         return False
 
@@ -154,8 +154,8 @@ def _units(span: Span, name_of: NameOf) -> list[str]:
         except MalformedError as error:
             raise DatasetError(f"span {span.name!r}: its outputs cannot be read ({error})") from error
     if not isinstance(outputs, list) or not all(isinstance(document, dict) for document in outputs):
-        found = shown_value(outputs)
-        raise DatasetError(f"span {span.name!r}: its outputs are {found}; expected a list of documents")
+        shown = shown_value(outputs)
+        raise DatasetError(f"span {span.name!r}: its outputs are {shown}; expected a list of documents")
     units = []
     for document in outputs:
         name = name_of(document)

@@ -132,7 +132,7 @@ def export(
         (inner / export_folder.CARD).write_text(card, encoding="utf-8")
         texts = [value for _, value in settings_within(in_file) if isinstance(value, str)]  # checked as the record's
         if with_index:
-            load_with(inner, {}, texts, modules, CompleteStore(str(inner / INDEX)), known=items.indexed_texts)
+            load_with(inner, {}, texts, modules, CompleteStore(str(inner / INDEX)), indexed_texts=items.indexed_texts)
         if different := differences(load_with(inner, {}, texts, modules), export_folder.read_check(inner)):
             raise TrackingError(f"{run_id}: the exported retriever does not answer as the run did: {different[0]}")
         version = None
@@ -240,10 +240,10 @@ def _questions(items: Dataset, ranking: Ranking, task: RankingTask) -> list[Ques
     enlarging = task.returns and Enlarging(task.returns, items.documents, items.passages)
     questions = []
     for row in rows.tolist():
-        found = ranking.passages[row][ranking.passages[row] != NOTHING].tolist()
-        passages = [items.passages[each] for each in found[: task.k]]
+        ranked = ranking.passages[row][ranking.passages[row] != NOTHING].tolist()
+        passages = [items.passages[number] for number in ranked[: task.k]]
         if enlarging:
-            parts = enlarging.at_cutoffs(found, ranking.scores[row].tolist(), task.k)[-1]
-            passages = [enlarging.first_found(part, found) for part in parts]
-        questions.append(Question(items.queries[row].text, tuple(each.chunk_id for each in passages)))
+            parts = enlarging.at_cutoffs(ranked, ranking.scores[row].tolist(), task.k)[-1]
+            passages = [enlarging.first_found(part, ranked) for part in parts]
+        questions.append(Question(items.queries[row].text, tuple(passage.chunk_id for passage in passages)))
     return questions

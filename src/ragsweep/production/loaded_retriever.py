@@ -68,7 +68,7 @@ class LoadedRetriever:
         searched, own = (texts, None) if indexed is None else (DigestedTexts(indexed), texts)
         self._search = partial(Search, searched, own=own)
         ids = tuple(passage.chunk_id for passage in self.passages)
-        self._names = Names((), ids, ids, tuple(each.source for each in self.passages))
+        self._names = Names((), ids, ids, tuple(passage.source for passage in self.passages))
 
     def search(self, query: str, k: int | None = None) -> list[Hit]:
         """The best passages for a question, best first.
@@ -99,16 +99,16 @@ class LoadedRetriever:
         rows = zip(ranking.passages, ranking.scores.tolist(), strict=True)
         return [self._hits(passages[passages != NOTHING].tolist(), scores, k) for passages, scores in rows]
 
-    def _hits(self, found: Sequence[int], scores: Sequence[float], k: int) -> list[Hit]:
+    def _hits(self, ranked: Sequence[int], scores: Sequence[float], k: int) -> list[Hit]:
         enlarging = self._enlarging
         if enlarging is None:
-            passages = [self.passages[place] for place in found[:k]]
+            passages = [self.passages[place] for place in ranked[:k]]
             return [
                 Hit(readable(passage.text), passage.source, passage.page_number, score, passage.chunk_id)
                 for passage, score in zip(passages, scores, strict=False)
             ]
         hits = []
-        for part in enlarging.at_cutoffs(found, scores, k)[-1]:
-            page, first = enlarging.page(part).page_number, enlarging.first_found(part, found)
+        for part in enlarging.at_cutoffs(ranked, scores, k)[-1]:
+            page, first = enlarging.page(part).page_number, enlarging.first_found(part, ranked)
             hits.append(Hit(readable(enlarging.text(part)), part.source, page, part.score, first.chunk_id))
         return hits

@@ -71,7 +71,7 @@ def load_with(
     allow: Sequence[str],
     filled: Store | None = None,
     *,
-    known: Sequence[str] | None = None,
+    indexed_texts: Sequence[str] | None = None,
 ) -> LoadedRetriever:
     """Load an exported retriever for `load` and for the check of an export.
 
@@ -81,7 +81,7 @@ def load_with(
         given: Texts that the user has given, which `retriever.yaml` may hold.
         allow: Modules whose classes it may name.
         filled: A store that takes what loading and a first answer need; None reads the index of the folder.
-        known: What is indexed for each passage, if that is known already.
+        indexed_texts: What is indexed for each passage; None computes it.
     """
     settings = read_settings(folder, overrides)
     path = settings.corpus.get("path")
@@ -113,10 +113,10 @@ def load_with(
     ranker = in_stages(parts["retriever"], *map(parts.get, STAGES))
     passages = passages_of(documents, parts["chunker"], reading)
     titled = corpus.with_headings(documents) if "ingest" in parts else ()
-    texts = indexed(parts["ingest"], titled, passages, texts=known) if "ingest" in parts else None
+    texts = indexed(parts["ingest"], titled, passages, texts=indexed_texts) if "ingest" in parts else None
     enlarging = Enlarging(parts["returns"], documents, passages) if "returns" in parts else None
-    found = LoadedRetriever(ranker, passages, settings.k, settings.depth, indexed=texts, enlarging=enlarging)
-    found.search(WARM_UP)
+    retriever = LoadedRetriever(ranker, passages, settings.k, settings.depth, indexed=texts, enlarging=enlarging)
+    retriever.search(WARM_UP)
     computed = serving.built if isinstance(serving, ServingStore) else set()
     if computed and source.enabled and is_measured and {*overrides} <= {CORPUS_PATH}:
         warnings.warn(
@@ -124,7 +124,7 @@ def load_with(
             f"computed again ({', '.join(sorted(computed))})",
             stacklevel=3,
         )
-    return found
+    return retriever
 
 
 def differences(retriever: LoadedRetriever, check: Check) -> list[str]:
@@ -158,7 +158,7 @@ def _inside(folder: Path, path: str) -> str | None:
 def passages_of(documents: Sequence[Document], chunker: Any, store: Store) -> list[Passage]:
     """The passages of documents, with the ids that a run gives them."""
     spans = zip(documents, cut(documents, chunker, store), strict=True)
-    passages = [passage for document, its in spans for passage, _ in passages_in(document, its)]
+    passages = [passage for document, parts in spans for passage, _ in passages_in(document, parts)]
     if not passages:
         raise DatasetError("corpus: the documents contain no text, so nothing can be retrieved")
     return passages

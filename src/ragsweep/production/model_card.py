@@ -37,7 +37,7 @@ def model_card(outcome: Outcome, origin: Origin, decision: Mapping[str, Any] | N
         check=code(CHECK),
         k=code(f"k={outcome.cutoff}"),
         metrics={name: metric for name, metric in outcome.metrics.items() if name not in outcome.facts.measures},
-        machines=sorted({name for each in outcome.facts.measures.values() for name in each.machines or ()}),
+        machines=sorted({name for measure in outcome.facts.measures.values() for name in measure.machines or ()}),
         number=_number,
         decision=decision and _decided(decision),
     )

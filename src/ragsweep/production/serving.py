@@ -41,8 +41,8 @@ class ServedRetriever:
         """
         k = (params or {}).get("k")
         with as_mlflow_errors():
-            found = self._retriever.search_all([*data["query"]], k if k is None else int(k))
-        return [[asdict(hit) for hit in hits] for hits in found]
+            answers = self._retriever.search_all([*data["query"]], k if k is None else int(k))
+        return [[asdict(hit) for hit in hits] for hits in answers]
 
 
 def _load_pyfunc(data_path: str) -> ServedRetriever:

@@ -61,7 +61,7 @@ def compare_runs(
     for other in outcomes[1:]:
         check_same_task(outcomes[0], other)
         if other.facts.cutoff != outcomes[0].facts.cutoff:
-            at = " and ".join(f"at a {each.facts.cutoff}" for each in (outcomes[0], other))
+            at = " and ".join(f"at a {run.facts.cutoff}" for run in (outcomes[0], other))
             raise ConfigError(f"{_on(outcomes[0])}, {_on(other)}: measured {at}, which cannot be compared")
     chosen = keys_of(overrides)
     if settings is None:
@@ -88,12 +88,12 @@ def _without_repeats(outcomes: Sequence[Outcome], asked: Sequence[str]) -> list[
     """The runs without those of sweeps that measured again what an earlier one had: the same settings and values."""
     kept: list[Outcome] = []
     for run in outcomes:
-        same = (
+        repeats = (
             other.settings == run.settings
             and all(other.value(name) == run.value(name) for name in {*other.facts.metrics, *run.facts.metrics})
             for other in kept
         )
-        if run.run_id in asked or not any(same):
+        if run.run_id in asked or not any(repeats):
             kept.append(run)
     if len(kept) < len(outcomes):
         say_once(f"compared once: {counted(len(outcomes) - len(kept), 'run')} that measured again what another did")
@@ -117,13 +117,13 @@ def check_same_task(one: Outcome, other: Outcome) -> None:
     """Raise `ConfigError` if two runs were measured on different data or by different settings."""
     tasks = one.task, other.task
     if tasks[0]["dataset"] != tasks[1]["dataset"]:
-        what = "measured on different documents, queries or judgments, so their numbers cannot be compared"
-        raise ConfigError(f"{_on(one)}, {_on(other)}: {what}")
+        reason = "measured on different documents, queries or judgments, so their numbers cannot be compared"
+        raise ConfigError(f"{_on(one)}, {_on(other)}: {reason}")
     for name in dict.fromkeys([*tasks[0], *tasks[1]]):
-        found = [task.get(name) for task in tasks]
-        if found[0] != found[1]:
-            what = f"{name} is {found[0]} and {found[1]}" if name != "queries" else "measured on different queries"
-            raise ConfigError(f"{one.run_id}, {other.run_id}: {what}, so their numbers cannot be compared")
+        values = [task.get(name) for task in tasks]
+        if values[0] != values[1]:
+            reason = f"{name} is {values[0]} and {values[1]}" if name != "queries" else "measured on different queries"
+            raise ConfigError(f"{one.run_id}, {other.run_id}: {reason}, so their numbers cannot be compared")
 
 
 def _on(run: Outcome) -> str:

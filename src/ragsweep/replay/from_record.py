@@ -51,8 +51,8 @@ def register(record: str, overrides: Sequence[str], modules: Sequence[str]) -> s
             text = read_text(Path(record), LARGEST_SETTINGS_MB)
         except (OSError, MalformedError) as error:
             why = (isinstance(error, OSError) and error.strerror) or first_line(error)
-            what = "the id of a run, or the file config/config.yaml of its artifacts"
-            raise ConfigError(f"--from: found {record} ({why}), expected {what}") from error
+            expected = "the id of a run, or the file config/config.yaml of its artifacts"
+            raise ConfigError(f"--from: found {record} ({why}), expected {expected}") from error
     try:
         written = settings_in(text)
         if any(options_of(override.key_or_group) for override in parsed):  # another option may have other settings

@@ -45,32 +45,32 @@ class Gate:
         metric: The metric that must not get worse.
         margin: How much worse still counts as not worse, in the metric's unit, above 0.
         sweep: The two runs, the candidate first.
-        found: The tests.
+        tests: The tests.
         versions: The registered versions of the candidate and the baseline where they were looked up, else None.
     """
 
     metric: str
     margin: float
     sweep: Sweep
-    found: AgainstBaseline
+    tests: AgainstBaseline
     versions: Sequence[RegisteredRetriever | None] = (None, None)
 
     @property
     def verdict(self) -> Verdict:
         """Whether the candidate is shown not to be worse by the margin, shown to be worse, or neither."""
-        if self.same_run or (self.found.p_not_worse <= LEVEL and not self.vetoes):
+        if self.same_run or (self.tests.p_not_worse <= LEVEL and not self.vetoes):
             return Verdict.NOT_WORSE
-        return Verdict.WORSE if self.found.p_worse <= LEVEL else Verdict.UNCERTAIN
+        return Verdict.WORSE if self.tests.p_worse <= LEVEL else Verdict.UNCERTAIN
 
     @cached_property
     def vetoes(self) -> list[Claim]:
         """Why no test says that the candidate may ship: a model does not read the text, or it returns more of it."""
-        if not self.sweep.is_mean(self.metric) or self.same_run or self.found.p_not_worse > LEVEL:
+        if not self.sweep.is_mean(self.metric) or self.same_run or self.tests.p_not_worse > LEVEL:
             return []
         decision = decide(replace(self.sweep, settings=DecisionSettings(self.metric, costs=(TOKENS.name,))))
         more = more_text(decision.sweep, decision.headline, self.sweep.outcomes[0], self.sweep.outcomes[1:])
         vetoes = {"unread_texts": unread_texts(decision), "unequal_text": more}
-        return [Claim(name, numbers, vetoes=True) for name, found in vetoes.items() for numbers in found]
+        return [Claim(name, numbers, vetoes=True) for name, claims in vetoes.items() for numbers in claims]
 
     @property
     def same_run(self) -> bool:
@@ -80,7 +80,7 @@ class Gate:
 
     def claims(self) -> Iterator[Claim]:
         """What the queries show, the verdict first."""
-        found, metric, margin = self.found, self.sweep.title(self.metric), self.margin
+        tests, metric, margin = self.tests, self.sweep.title(self.metric), self.margin
         candidate, baseline = self.sweep.outcomes
         names = {"candidate": candidate.name, "baseline": baseline.name, "metric": metric, "margin": margin}
         verdict = "same run" if self.same_run else self.verdict.name
@@ -90,18 +90,18 @@ class Gate:
         yield from self.vetoes
         number, groups = len(_values(candidate, self.metric)), _groups(self.sweep, self.metric)
         queries = queries_in_words(self.sweep) if groups else counted(number, "query")
-        tested = {name: getattr(found, name) for name in ("difference", "low", "high", "p_not_worse", "p_worse")}
+        tested = {name: getattr(tests, name) for name in ("difference", "low", "high", "p_not_worse", "p_worse")}
         values = [self._value(run) for run in self.sweep.outcomes]
         yield Claim("gate_numbers", {"metric": metric, "values": values, "queries": queries, **tested})
         for one, other in ((candidate, baseline), (baseline, candidate)):
             yield from (Claim("less_judged", numbers) for numbers in less_judged_between(self.sweep, one, [other]))
-        if found.p_equivalent <= LEVEL:
-            yield Claim("gate_equivalent", {**names, "p": found.p_equivalent})
+        if tests.p_equivalent <= LEVEL:
+            yield Claim("gate_equivalent", {**names, "p": tests.p_equivalent})
         if (groups.number if groups else number) < FEW_QUERIES:
             yield Claim("gate_few", {"queries": queries})
         if self.verdict is Verdict.UNCERTAIN and not self.vetoes:
-            least = found.least if number < found.least else None
-            needed = found.needed if found.needed and found.needed > found.least else None
+            least = tests.least if number < tests.least else None
+            needed = tests.needed if tests.needed and tests.needed > tests.least else None
             yield Claim("gate_needed", {"least": least, "needed": needed})
 
     def sentences(self) -> list[str]:
@@ -134,17 +134,17 @@ def judge_candidate(
     outcomes: list[Outcome] = []
     for role, address, version in zip(("candidate", "baseline"), (candidate, baseline), versions, strict=True):
         run_id = version.run_id if version else address
-        found, _ = tracking.fetch_outcomes(today.tracking, [run_id])
-        if [outcome.run_id for outcome in found] != [run_id]:
+        runs, _ = tracking.fetch_outcomes(today.tracking, [run_id])
+        if [outcome.run_id for outcome in runs] != [run_id]:
             expected = "expected the id of one run whose results can be read, not of a sweep"
             raise ConfigError(f"{role}: found {run_id}, {expected}")
-        outcomes += found
+        outcomes += runs
     check_same_task(*outcomes)
     sweep = Sweep(outcomes, {})
     at = [f"{outcome.facts.cutoff} {outcome.cutoff}" for outcome in outcomes]
     if at[0] != at[1]:
-        same = f"runs are compared at the same {outcomes[0].facts.cutoff}"
-        raise ConfigError(f"measured at {at[0]} and at {at[1]}: {same}")
+        expected = f"runs are compared at the same {outcomes[0].facts.cutoff}"
+        raise ConfigError(f"measured at {at[0]} and at {at[1]}: {expected}")
     names = [name for name in sweep.metrics if all(outcome.values(name) is not None for outcome in outcomes)]
     if metric not in names:
         lacking = [outcome.name for outcome in outcomes if outcome.values(metric) is None]

@@ -49,9 +49,9 @@ def recorded_experiment(
             raise
         file = folder / f"{digest(run.run_id)}.jsonl"  # the id is what a server says
         file.write_text(returned, encoding="utf-8")
-        said = f"{run.name}: by what the system had returned, as it is not asked again ({error})"
+        note = f"{run.name}: by what the system had returned, as it is not asked again ({error})"
         in_its_place = {"retriever": returning(run.config), "retriever.path": str(file)}
-        return Experiment.of(trusted(run.config, today, {**settings, **in_its_place}, modules)), said
+        return Experiment.of(trusted(run.config, today, {**settings, **in_its_place}, modules)), note
 
 
 def returning(config: str) -> dict[str, Any]:

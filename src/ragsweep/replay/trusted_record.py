@@ -73,15 +73,15 @@ def composed_today(overrides: Sequence[str], *, only: Sequence[str] = ()) -> tup
         if only and name.partition(".")[0] not in only:
             raise ConfigError(f"{name}: expected a setting of {' or '.join(only)}")
     refuse_ignored(overrides)
-    here = [override for override in parsed if override.key_or_group.partition(".")[0] in (*TODAYS, "decision")]
-    lines = [str(override.input_line) for override in here]
+    of_machine = [override for override in parsed if override.key_or_group.partition(".")[0] in (*TODAYS, "decision")]
+    lines = [str(override.input_line) for override in of_machine]
     added = [f"++{line}" if line.startswith("decision.") else line for line in lines]  # `check` knows better
     try:
         with hydra.initialize_config_dir(str(CONF), version_base=VERSION_BASE):
             today = hydra.compose("config", added)
         today.store.path = str(Path(today.store.path).resolve())
-        others = [override for override in parsed if override not in here]
-        return today, {override.key_or_group: resolved_path(override.value()) for override in others}
+        replacing = [override for override in parsed if override not in of_machine]
+        return today, {override.key_or_group: resolved_path(override.value()) for override in replacing}
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(" ".join(str(error).split())) from error
 
@@ -152,8 +152,8 @@ def _holder(recorded: dict[str, Any], name: str) -> Any:
     node: Any = recorded
     for group in name.split(".")[:-1]:
         node = node.get(group) if isinstance(node, dict) else None
-        if isinstance(node, str) and (whole := WHOLE.fullmatch(node)):
-            node = recorded.get(whole[1])
+        if isinstance(node, str) and (reference := WHOLE.fullmatch(node)):
+            node = recorded.get(reference[1])
     return node
 
 
@@ -197,12 +197,12 @@ class RecordCheck:
             raise ConfigError(f"{name}: the task refers to more than {MOST_NODES:,} settings")
         if node == "${store}" or (isinstance(node, dict) and node.get(TARGET) == STORE and kind in (None, Store)):
             return "${store}"
-        if isinstance(node, str) and (whole := WHOLE.fullmatch(node)) and whole[1] in self.recorded:
-            self._reference(name, whole[1], hint, mark)
+        if isinstance(node, str) and (reference := WHOLE.fullmatch(node)) and reference[1] in self.recorded:
+            self._reference(name, reference[1], hint, mark)
             return node
         if is_component(kind) and not isinstance(node, dict if kind is hint else dict | None):
-            found = f"{name}: found {node!r}"  # an option of this machine, given by name, need not be what was measured
-            raise ConfigError(f"{found}, expected a {kind.__name__}: _target_ and its arguments")
+            fault = f"{name}: found {node!r}"  # an option of this machine, given by name, need not be what was measured
+            raise ConfigError(f"{fault}, expected a {kind.__name__}: _target_ and its arguments")
         if isinstance(node, dict):
             return self._settings(name, node, hint, mark)
         if isinstance(node, list):
@@ -278,8 +278,8 @@ class RecordCheck:
     def refuse_unnamed(self) -> None:
         """Raise `ConfigError` that names all settings that the user has to name."""
         if settings := [*self.unnamed.items()][:MOST_NAMED]:
-            found = "; ".join(f"{name}: found {value!r}{reason}" for name, (value, reason, _) in settings)
-            raise ConfigError(f"{found}; to allow, add: {' '.join(f'{name}={own}' for name, (*_, own) in settings)}")
+            faults = "; ".join(f"{name}: found {value!r}{reason}" for name, (value, reason, _) in settings)
+            raise ConfigError(f"{faults}; to allow, add: {' '.join(f'{name}={own}' for name, (*_, own) in settings)}")
 
 
 @cache
@@ -323,12 +323,12 @@ def _defined(target: str, modules: Sequence[str]) -> Any:
     path = target.replace(":", ".").split(".")
     steps = [step for end in range(1, len(path) + 1) if is_allowed(step := ".".join(path[:end]))]
     try:
-        found = [resolve_name(step) for step in steps]
+        objects = [resolve_name(step) for step in steps]
     except Exception as error:  # importing a module can raise anything
         raise ConfigError(f"{target}: cannot be imported ({first_line(error)})") from error
-    named = [each for each in found if ismodule(each) or isroutine(each) or isclass(each)]  # others are made there
-    homes = [each.__name__ if ismodule(each) else getattr(each, "__module__", None) for each in named]
-    return found[-1] if found and all(map(is_allowed, homes)) else None
+    named = [value for value in objects if ismodule(value) or isroutine(value) or isclass(value)]  # not instances
+    homes = [value.__name__ if ismodule(value) else getattr(value, "__module__", None) for value in named]
+    return objects[-1] if objects and all(map(is_allowed, homes)) else None
 
 
 def _is_outside(value: str) -> bool:

@@ -157,7 +157,7 @@ class Bm25Index:
             ranked[first : first + rows, :columns] = best.passages
             kept[first : first + rows, :columns] = best.scores
             advance(rows)
-        return Ranking(ranked, kept, others=np.zeros(len(queries)))
+        return Ranking(ranked, kept, floor=np.zeros(len(queries)))
 
     def _terms(self, queries: Sequence[str]) -> tuple[Indices, Indices]:
         """The terms of all queries that the corpus has: query and row of each."""

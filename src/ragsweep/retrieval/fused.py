@@ -10,7 +10,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between
 from ragsweep.retrieval.fusion import WeightedSum, is_weighted
 from ragsweep.retrieval.kinds import Fusion, Method, Ranker, Thresholded, Trace, within
-from ragsweep.retrieval.ranking import Ranking, Search, with_others, without_unranked
+from ragsweep.retrieval.ranking import Ranking, Search, with_floor, without_unranked
 from ragsweep.retrieval.ranking_checks import checked_ranker
 from ragsweep.retrieval.stages import fuse, rank
 from ragsweep.store.component import expect_kind
@@ -63,7 +63,7 @@ class FusedRetriever(Thresholded):
         rankings = {name: rank(ranker, search, self.candidates or count) for name, ranker in self.used.items()}
         if self.candidates or self.fusion.by_rank:
             return rankings
-        complete = {name: with_others(ranking, count) for name, ranking in rankings.items()}
+        complete = {name: with_floor(ranking, count) for name, ranking in rankings.items()}
         return {name: without_unranked(ranking, search.unranked, count) for name, ranking in complete.items()}
 
     def trace(self, search: Search, query: int) -> Trace:

@@ -30,7 +30,7 @@ class Ranking:
         recall_of_exact: Share of the passages of exact search that an approximate index found, shape [queries]; empty
             if the search was exact.
         index_bytes: Bytes of everything that a search reads besides the queries, shape [1]; empty if not known.
-        others: The score of the passages that cannot be retrieved at any depth, such as 0 of those without a word of
+        floor: The score of the passages that cannot be retrieved at any depth, such as 0 of those without a word of
             the query, shape [queries]; empty if there are none or it is not known.
     """
 
@@ -39,7 +39,7 @@ class Ranking:
     latency_ms: Milliseconds = field(default_factory=lambda: UNTIMED)
     recall_of_exact: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     index_bytes: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    others: Scores = field(default_factory=lambda: np.empty(0))
+    floor: Scores = field(default_factory=lambda: np.empty(0))
     stages_ms: StageTimes = field(default_factory=lambda: UNTIMED)
 
     @property
@@ -54,7 +54,7 @@ class Ranking:
 
     def rows(self, queries: Indices) -> Ranking:
         """The ranking of some queries."""
-        of_queries = ("passages", "scores", "latency_ms", "recall_of_exact", "others")
+        of_queries = ("passages", "scores", "latency_ms", "recall_of_exact", "floor")
         arrays = {name: getattr(self, name) for name in of_queries}
         rows = {name: array[queries] if len(array) else array for name, array in arrays.items()}
         return replace(self, **rows, stages_ms=self.stages_ms[..., queries] if len(self.stages_ms) else UNTIMED)
@@ -175,7 +175,7 @@ def reaching(ranking: Ranking, threshold: float | None) -> Ranking:
         return ranking
     low = ranking.scores < threshold
     passages, scores = np.where(low, NOTHING, ranking.passages), np.where(low, -np.inf, ranking.scores)
-    return replace(ranking, passages=passages, scores=scores, others=np.empty(0))
+    return replace(ranking, passages=passages, scores=scores, floor=np.empty(0))
 
 
 def without_unranked(ranking: Ranking, unranked: Indices, depth: int) -> Ranking:
@@ -205,20 +205,20 @@ def first_of(ranking: Ranking, lengths: Indices, depth: int) -> Ranking:
     return Ranking(np.where(stays, passages, NOTHING), np.where(stays, scores, -np.inf))
 
 
-def with_others(ranking: Ranking, passages: int) -> Ranking:
-    """The ranking of all passages of a corpus: those that it lacks have the score of `others`.
+def with_floor(ranking: Ranking, passages: int) -> Ranking:
+    """The ranking of all passages of a corpus: those that it lacks have the score `floor`.
 
     Args:
-        ranking: At the depth of the corpus; returned as it is if the score of the others is not known.
+        ranking: At the depth of the corpus; returned as it is if the floor is not known.
         passages: How many there are.
     """
-    if not len(ranking.others):
+    if not len(ranking.floor):
         return ranking
-    scores = np.repeat(ranking.others[:, np.newaxis], passages, axis=1)
+    scores = np.repeat(ranking.floor[:, np.newaxis], passages, axis=1)
     query, rank = np.nonzero(ranking.passages != NOTHING)
     scores[query, ranking.passages[query, rank]] = ranking.scores[query, rank]
     everything = ranked(np.broadcast_to(np.arange(passages), scores.shape), scores, passages)
-    return replace(ranking, passages=everything.passages, scores=everything.scores, others=np.empty(0))
+    return replace(ranking, passages=everything.passages, scores=everything.scores, floor=np.empty(0))
 
 
 def searching(passages: Sized, queries: Sized) -> str:

@@ -73,13 +73,13 @@ def checked_ranking(ranking: object, search: Search, depth: int, name: str) -> R
     index_bytes: Indices = _array(ranking.index_bytes, "int64", f"{name}: index_bytes")
     if index_bytes.shape not in ((0,), (1,)) or (index_bytes < 0).any():
         raise RetrieverError(f"{name}: index_bytes: expected none or one number of at least 0")
-    scores_of_others: Scores = _array(ranking.others, "float64", f"{name}: others")
-    if scores_of_others.shape not in ((0,), (queries,)) or not (np.abs(scores_of_others) <= LARGEST_SCORE).all():
+    floor: Scores = _array(ranking.floor, "float64", f"{name}: floor")
+    if floor.shape not in ((0,), (queries,)) or not (np.abs(floor) <= LARGEST_SCORE).all():
         raise RetrieverError(
-            f"{name}: others: expected none or {queries} numbers from {-LARGEST_SCORE:g} to {LARGEST_SCORE:g}"
+            f"{name}: floor: expected none or {queries} numbers from {-LARGEST_SCORE:g} to {LARGEST_SCORE:g}"
         )
     stages_ms = _times(ranking.stages_ms, (len(STAGES), queries), f"{name}: stages_ms")
-    return Ranking(passages, scores, latency_ms, recall, index_bytes, scores_of_others, stages_ms)
+    return Ranking(passages, scores, latency_ms, recall, index_bytes, floor, stages_ms)
 
 
 def check_within(reranked: Ranking, ranking: Ranking, name: str) -> None:

@@ -53,14 +53,14 @@ class Answers(NamedTuple):
         latency_ms: What each query costs on its own, shape [queries]; NaN for one of which that is not known, empty if
             it is known of none.
         notices: What is unusual about what came back, as sentences.
-        others: Other queries that were asked.
+        other_queries: Other queries that were asked.
         kept: How many of them came back at an earlier time, and were kept.
     """
 
     results: Sequence[Sequence[Result] | None]
     latency_ms: Milliseconds
     notices: Sequence[str] = ()
-    others: Sequence[str] = ()
+    other_queries: Sequence[str] = ()
     kept: int = 0
 
 

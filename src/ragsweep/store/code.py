@@ -75,7 +75,7 @@ def digest_of_module(name: str) -> str:
         return digest([_digest_of_rooms(ROOMS), _digest_of_folder(place)])
     if root in sys.stdlib_module_names - {"__main__"} or (place and {*INSTALLED} & {*place.parts}):
         names = [] if root in sys.stdlib_module_names else metadata.packages_distributions().get(root, [])
-        return digest([root, *(f"{each} {metadata.version(each)}" for each in sorted(names)), sys.version])
+        return digest([root, *(f"{name} {metadata.version(name)}" for name in sorted(names)), sys.version])
     return digest([unicodedata.unidata_version, _digest_of_folder(place) if place else uuid.uuid4().hex])
 
 

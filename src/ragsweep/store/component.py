@@ -72,9 +72,9 @@ def declared(part: object, name: str) -> Any:
 def expect_kind(thing: object, kind: type | tuple[type, ...], setting: str) -> None:
     """Raise `ConfigError` unless the object of a setting inherits from a base class, or one of several, as it says."""
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    fitting = next((each for each in kinds if isinstance(thing, each)), None)
+    fitting = next((base for base in kinds if isinstance(thing, base)), None)
     if fitting is None:
-        names = " or ".join(f"{'.'.join(each.__module__.split('.')[:2])}.{each.__name__}" for each in kinds)
+        names = " or ".join(f"{'.'.join(base.__module__.split('.')[:2])}.{base.__name__}" for base in kinds)
         raise ConfigError(f"{setting}: {kind_of(thing)} does not inherit from {names}")
     for method in getattr(fitting, "__abstractmethods__", ()):
         if not callable(of_base := getattr(fitting, method)):

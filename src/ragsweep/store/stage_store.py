@@ -256,8 +256,8 @@ class ServingStore(Store):
             own = [entry for entry in self._kept if entry.parent.name == stage]
             for entry in own:
                 self._kept.move_to_end(entry)
-            found = [*self._of_source[stage], *(self._kept[entry] for entry in own)]
-        yield from found
+            arrays = [*self._of_source[stage], *(self._kept[entry] for entry in own)]
+        yield from arrays
 
 
 def _reason(error: OSError) -> str:
@@ -301,18 +301,18 @@ def _load(entry: Path) -> Arrays | None:
 
 def _verify(entry: Path, checksums: Mapping[str, str]) -> None:
     """Raise `ValueError` where a file has changed since it was written; each process checks an entry once."""
-    seen = (entry, (entry / CHECKSUMS).stat().st_ino)
-    if seen in _verified:
+    written = (entry, (entry / CHECKSUMS).stat().st_ino)
+    if written in _verified:
         return
     if not checksums:
         raise ValueError(f"{CHECKSUMS} lists no file")
     for name, checksum in checksums.items():
         if digest_file(entry / name) != checksum:
             raise ValueError(f"{name} is not what was written")
-    _verified.add(seen)
+    _verified.add(written)
 
 
 @cache
-def _say(what: str) -> None:
+def _say(message: str) -> None:
     """Print a warning, once per process."""
-    warnings.warn(what, stacklevel=2)
+    warnings.warn(message, stacklevel=2)

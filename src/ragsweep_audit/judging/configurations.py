@@ -14,7 +14,7 @@ from omegaconf import DictConfig
 from ragsweep import tracking
 from ragsweep.app.commands import composed
 from ragsweep.app.job import name_and_settings
-from ragsweep.app.sweep import jobs_of
+from ragsweep.app.planning import jobs_of
 from ragsweep.config.ignored_input import refuse_ignored
 from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
 def parser_of(command: str, about: str | None) -> ArgumentParser:
     """A parser of the arguments of a subcommand, whose help shows the docstring of its function or module."""
-    return ArgumentParser(
-        f"ragsweep {command}", description=cleandoc(about or ""), formatter_class=RawDescriptionHelpFormatter
-    )
+    text = cleandoc(about or "")
+    return ArgumentParser(f"ragsweep {command}", description=text, formatter_class=RawDescriptionHelpFormatter)
 
 
 def composed(overrides: Sequence[str], primary: str = "config", *, with_hydra: bool = False) -> DictConfig:
@@ -54,9 +53,8 @@ def check_ids(ids: Iterable[str]) -> None:
 
 def add_allow(parser: ArgumentParser) -> None:
     """Add the option that lists the user's own modules, for commands that build what a record names."""
-    parser.add_argument(
-        "--allow", action="append", default=[], metavar="MODULE", help="module whose classes it may name"
-    )
+    about = "module whose classes it may name"
+    parser.add_argument("--allow", action="append", default=[], metavar="MODULE", help=about)
 
 
 def add_run(parser: ArgumentParser) -> None:

@@ -40,8 +40,8 @@ def compare() -> int:
     parser.add_argument("--metric", help="the metric that decides; default: the one that decided when they were made")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write the comparison as a page with charts")
     parser.add_argument("--pairs", action="store_true", help="print a table of all pairs of configurations")
-    for ending, what in PAIR_FILES.items():
-        parser.add_argument(f"--{ending}", type=Path, metavar="FILE", help=f"write all pairs as {what}")
+    for ending, contents in PAIR_FILES.items():
+        parser.add_argument(f"--{ending}", type=Path, metavar="FILE", help=f"write all pairs as {contents}")
     parser.add_argument("--test", choices=["randomisation", "t"], help="how to test a pair; default: randomisation")
     corrections = ["holm", "benjamini_hochberg"]
     parser.add_argument("--correction", choices=corrections, help="for the number of pairs; default: holm")
@@ -203,9 +203,9 @@ def export() -> int:
 
     from ragsweep.production import exporting
 
-    what = {"with_index": given.with_index, "overrides": given.overrides, "modules": given.allow}
+    options = {"with_index": given.with_index, "overrides": given.overrides, "modules": given.allow}
     try:
-        done = exporting.export(given.run_id, given.out, given.register, **what)
+        done = exporting.export(given.run_id, given.out, given.register, **options)
     except OSError as error:
         where = given.out or tempfile.gettempdir()
         print(f"export: {where} cannot be written ({one_line(str(error.strerror or error))})", file=sys.stderr)
@@ -213,8 +213,7 @@ def export() -> int:
     places = [str(given.out)] if given.out else []
     if version := done.version:
         places.append(f"models:/{version.name}@{version.alias} (version {version.number})")
-    asked = counted(done.questions, "recorded question")
-    passages = counted(done.passages, "passage")
+    asked, passages = counted(done.questions, "recorded question"), counted(done.passages, "passage")
     print(f"{', '.join(places)}: {one_line(done.name)}, {passages}; {asked} answered as recorded")
     if reason := done.not_shipped:
         print(f"export: sweep {given.run_id} does not show that this should be shipped ({reason})", file=sys.stderr)

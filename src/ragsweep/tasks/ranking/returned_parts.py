@@ -87,7 +87,7 @@ class ReturnedParts:
     def ended(self, cutoffs: Indices, depth: int, budget: int | None) -> int:
         """For how many queries more passages may be found, and those that are ranked make too little."""
         ranked = (self._ranking.passages[self.queries] != NOTHING).sum(axis=1)
-        ends = depth if len(self._ranking.others) else RANKED_AT_LEAST  # some have fewer candidates
+        ends = depth if len(self._ranking.floor) else RANKED_AT_LEAST  # some have fewer candidates
         more = (ranked >= ends) & (ranked < len(self._items.passages))
         less = self.numbers < cutoffs if budget is None else self.numbers <= cutoffs
         return int((more & less).sum())
@@ -130,7 +130,7 @@ class ReturnedParts:
             scores[query, : len(pieces)] = [part.score for part, inner in zip(of_row, row, strict=True) for _ in inner]
         items = self._with_qrels(rows) if self._items.references else self._all
         scores = np.where(scores == -np.inf, -np.inf, strictly_falling(scores))  # so that pieces keep their order
-        ranking = replace(self._ranking, passages=passages, scores=scores, others=np.empty(0))
+        ranking = replace(self._ranking, passages=passages, scores=scores, floor=np.empty(0))
         judged = self._evaluation.judged(items, ranking, width)
         missing = cutoffs - np.array([len(row) for row in rows])
         return items, ranking, judged, (judged.units != NOTHING).sum(axis=1) + missing

@@ -139,7 +139,7 @@ def returned(
     )
     asked = {row: results for row, results in zip(measured, answers.results, strict=True) if results is not None}
     never = [row for row in measured if row not in asked]
-    _check_asked(items, asked, texts, answers.others)
+    _check_asked(items, asked, texts, answers.other_queries)
     items = only_asked(items, [*asked])
     places = Places(items, retriever.matching, (result for results in asked.values() for result in results))
     hits = {row: _hits(results, places) for row, results in asked.items()}
@@ -150,7 +150,7 @@ def returned(
     numbers = {passage: number for number, passage in enumerate(distinct)}
     passages, units = _passages(distinct.values(), items)
     rows = {row: [numbers[hit.passage] for hit in of_query] for row, of_query in hits.items()}
-    notices, files = _only_some(items, [*asked], [texts[row] for row in never], answers.others)
+    notices, files = _only_some(items, [*asked], [texts[row] for row in never], answers.other_queries)
     sentences = [
         *answers.notices,
         *notices,
