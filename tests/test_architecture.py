@@ -34,7 +34,7 @@ BUDGETS = {
     "production": 812,
     "replay": 1133,
     "tracking": 3351,
-    "report": 2776,
+    "report": 2803,
     "sweeps": 2112,
     "tasks": 6803,
     "retrieval": 4513,

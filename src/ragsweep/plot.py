@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.report import report_charts
+from ragsweep.report import report_charts, setting_charts
 from ragsweep.report.notebook import SweepDecision
 
 if TYPE_CHECKING:
@@ -57,13 +57,13 @@ def front(decision: SweepDecision, axes: Axes, cost: str | None = None) -> None:
 def one_setting(decision: SweepDecision, axes: Axes, setting: str) -> None:
     """The deciding metric over one swept setting, with intervals."""
     _check_settings(decision, setting)
-    report_charts.draw_one_setting(decision.decision, setting, axes)
+    setting_charts.draw_one_setting(decision.decision, setting, axes)
 
 
 def heat_map(decision: SweepDecision, axes: Axes, x: str, y: str) -> None:
     """The deciding metric over two swept settings; framed is what cannot be told apart from the best."""
     _check_settings(decision, x, y)
-    report_charts.draw_heat_map(decision.decision, x, y, axes)
+    setting_charts.draw_heat_map(decision.decision, x, y, axes)
 
 
 def differences(decision: SweepDecision, axes: Axes) -> None:
