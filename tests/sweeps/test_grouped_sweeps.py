@@ -84,9 +84,9 @@ def test_a_gate_counts_groups(scores):
 
     grouped = gate(groups=runs.groups)
     assert any("60 queries in 15 groups" in line for line in grouped.sentences())
-    assert grouped.found.least == 29 * 4, "29 groups of 4, where 29 queries would be enough"
+    assert grouped.tests.least == 29 * 4, "29 groups of 4, where 29 queries would be enough"
     assert grouped.verdict is Verdict.UNCERTAIN
-    assert grouped.found.p_not_worse > gate().found.p_not_worse
+    assert grouped.tests.p_not_worse > gate().tests.p_not_worse
 
 
 def shares(groups, **more):
