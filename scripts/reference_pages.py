@@ -376,15 +376,15 @@ def _groups_of_tasks() -> dict[str, set[str]]:
     return {task: {*_reached("task", task, {*groups()} - {"task"})} for task in options_of("task")}
 
 
-def _reached(group: str, option: str, visited: set[str]) -> Iterator[str]:
+def _reached(group: str, option: str, unvisited: set[str]) -> Iterator[str]:
     """The groups that an option refers to, in its defaults list or as `${group}`, and those that their options do."""
     file = option_file(group, option)
     text = file.read_text("utf-8") if file else ""
     named = re.findall(r"\$\{(\w+)[.}]|^ *- (?:override )?/?(\w+)(?:@[\w.]+)?: ", text, re.MULTILINE)
-    for name in {name for pair in named for name in pair} & visited:
+    for name in {name for pair in named for name in pair} & unvisited:
         yield name
         for inner in options_of(name):
-            yield from _reached(name, inner, visited - {name})
+            yield from _reached(name, inner, unvisited - {name})
 
 
 def _commands() -> str:

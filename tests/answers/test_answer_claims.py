@@ -288,9 +288,9 @@ def test_danger_is_only_looked_for_by_rules_of_the_dataset(measured, tmp_path):
         assert [without.facts["safety_metrics"][name] for name in SAFETY] == [None] * 4
         assert not {"safety/dangerous", "safety/score"} & named(without).keys()
         assert "dangerous_errors.csv" not in without.tables
-    text = " ".join(without.sections["Reasoning and safety"])
-    assert "no rules are named for this dataset (evaluation.dangerous)" in text
-    assert "at most" not in text.partition("Dangerous errors")[2]
+        text = " ".join(without.sections["Reasoning and safety"])
+        assert "no rules are named for this dataset (evaluation.dangerous)" in text
+        assert "at most" not in text.partition("Dangerous errors")[2]
     assert "summary.png" in [name for name, _ in charts.draw(*without.charts[1:])]
 
 

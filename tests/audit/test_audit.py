@@ -1,5 +1,6 @@
 """The audit of a dataset: every kind of finding, on faults that are put into it and on data without them."""
 
+import tracemalloc
 from dataclasses import replace
 from itertools import combinations, product
 from math import ceil
@@ -375,6 +376,18 @@ def test_one_term_in_a_script_without_spaces_is_no_copied_question():
     page = "ผู้ป่วยควรได้รับยาพาราเซตามอลขนาดห้าร้อยมิลลิกรัม 抗生物質の投与"
     [finding] = copied_from(page, "พาราเซตามอล", "抗生物質の投与", "ผู้ป่วยควรได้รับยาพาราเซตามอล")
     assert finding.examples == ("q3",)
+
+
+def test_a_query_of_twice_the_length_takes_at_most_twice_the_memory():
+    peaks = []
+    for length in (4000, 8000):
+        query = [f"w{number}" for number in range(length)]  # the answer has all but every tenth word of it
+        answer = " ".join(word for number, word in enumerate(query) if number % 10)
+        tracemalloc.start()
+        assert not copied_from(answer, " ".join(query))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 2.5 * peaks[0]
 
 
 RUNS = st.lists(st.sampled_from("abc"), max_size=14)

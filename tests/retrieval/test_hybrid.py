@@ -143,13 +143,3 @@ def test_the_scores_are_those_of_a_loop_and_what_is_left_out_takes_no_part(fusio
         for query, pairs in enumerate(pairs_of(rank(retriever, search, PASSAGES))):
             expected = slow(search, query, norm, candidates, by_rank=norm is reciprocal_rank)
             assert dict(pairs) == pytest.approx(expected, abs=1e-9)
-
-
-@pytest.mark.parametrize("rows", [[3], [0, 5, 7]])
-def test_some_queries_of_a_search_keep_what_is_left_out_for_them(rows):
-    queries = tuple("abcdefgh")
-    unranked = np.array([[0, 1], [5, 2], [5, 3], [6, 4]])
-    some = Search(("one", "two", "three", "four", "five"), queries, unranked=unranked).rows(np.array(rows))
-    assert some.queries == tuple(queries[row] for row in rows)
-    expected = [(place, passage) for place, row in enumerate(rows) for query, passage in unranked if query == row]
-    assert list(map(tuple, some.unranked.tolist())) == expected

@@ -108,6 +108,7 @@ def test_what_is_seen_only_later_is_not_repeated_either(application, arguments, 
 def test_a_password_is_found_wherever_the_address_is_set():
     for kind in SECRET.keys() - {"mistyped", "unreadable"}:
         refusal_of(check_arguments, [f"tracking.uri={SECRET[kind]}"])
+    assert "PGPASSWORD" in refusal_of(check_address, SECRET["postgresql"])
     for argument in WITHIN:
         setting = next((name for name in ("questions.uri", "retriever.uri") if name in argument), "tracking.uri")
         for kind in ("password", "postgresql", "server in the user", "no scheme"):

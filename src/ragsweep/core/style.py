@@ -44,7 +44,7 @@ def shown_apart(texts: Sequence[object], longest: int = LONGEST_NAME) -> list[st
     names = [shown(text, longest) for text in lines]
     if len({*names}) == len({*lines}):
         return names
-    common = [commonprefix(texts) for texts in (lines, [text[::-1] for text in lines])]  # noqa: RUF071  # not of paths
+    common = [commonprefix(side) for side in (lines, [text[::-1] for text in lines])]  # noqa: RUF071  # not of paths
     begin, end = (len(prefix) - len(re.sub(r".*[\W_]", "", prefix)) for prefix in common)  # whole words
     return [shown(f"...{text[begin : max(begin, len(text) - end)]}...", longest) for text in lines]
 

@@ -63,12 +63,12 @@ def rewrite(rewriter: Rewriter, queries: Sequence[str]) -> Rewritten:
     def build() -> Arrays:
         texts = _call(rewriter, lambda: rewriter.rewrite(queries))
         if not isinstance(texts, list | tuple) or len(texts) != len(queries):
-            number = f"{len(texts)} texts" if isinstance(texts, list | tuple) else type(texts).__name__
-            raise RetrieverError(f"{kind_of(rewriter)}: returned {number}, expected a list of {len(queries)} texts")
+            returned = f"{len(texts)} texts" if isinstance(texts, list | tuple) else type(texts).__name__
+            raise RetrieverError(f"{kind_of(rewriter)}: returned {returned}, expected a list of {len(queries)} texts")
         wrong = next((row for row, text in enumerate(texts) if not isinstance(text, str)), None)
         if wrong is not None:
-            number = type(texts[wrong]).__name__
-            raise RetrieverError(f"{kind_of(rewriter)}: returned {number} for query {wrong}, expected a string")
+            returned = type(texts[wrong]).__name__
+            raise RetrieverError(f"{kind_of(rewriter)}: returned {returned} for query {wrong}, expected a string")
         try:
             kept = packed(texts)
         except UnicodeEncodeError as error:

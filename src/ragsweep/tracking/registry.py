@@ -133,7 +133,7 @@ def registered(tracking: DictConfig, address: str) -> RegisteredRetriever:
         if alias:
             aliases = _aliases(client, name, address, tracking)
             if alias not in aliases:  # no comparison can decide which version is the first one
-                there_are = ", ".join(f"{name} is version {version}" for name, version in sorted(aliases.items()))
+                there_are = ", ".join(f"{other} is version {version}" for other, version in sorted(aliases.items()))
                 to_set = f"MlflowClient({tracking.uri!r}).set_registered_model_alias({name!r}, {alias!r}, VERSION)"
                 raise RefusedError(
                     f"{address}: no version has this alias ({there_are or 'the model has none'}); the first one is the "

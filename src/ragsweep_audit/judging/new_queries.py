@@ -1,4 +1,4 @@
-"""What a race says about new queries like those that were shown.
+"""What a race says about new queries like those that were judged.
 
 The difference between two configurations on new queries differs from what the judgments show in two ways. The queries
 are a sample: that error is the same at every look, and Student's t bounds it, with the spread of the estimates per

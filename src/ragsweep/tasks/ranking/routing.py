@@ -116,12 +116,12 @@ def check_routing(settings: RoutedRetriever, items: Dataset, evaluation: Evaluat
     """Raise `ConfigError` for queries that cannot be routed."""
     names, types = types_of(items)
     if len(names) < 2:
-        number = f"{len(names) or 'no'} query type{'s' if len(names) != 1 else ''}"
-        raise ConfigError(f"retriever=routed: the dataset has {number}, expected at least two; use one of the routes")
+        there_is = f"{len(names) or 'no'} query type{'s' if len(names) != 1 else ''}"
+        raise ConfigError(f"retriever=routed: the dataset has {there_is}, expected at least two; use one of the routes")
     kinds = len({*kinds_of(items.queries)[types >= 0].tolist()})
     if kinds < settings.folds:
-        number = f"found {settings.folds} for {kinds} different queries with a type"
-        raise ConfigError(f"retriever.folds: {number}, expected at most one for each")
+        problem = f"found {settings.folds} for {kinds} different queries with a type"
+        raise ConfigError(f"retriever.folds: {problem}, expected at most one for each")
     check_metric("retriever.metric", settings.metric, evaluation)
 
 

@@ -79,6 +79,6 @@ def spans_in(judged: Judged) -> Spans:
 
 
 def ratio(part: npt.NDArray[Any], total: npt.NDArray[Any]) -> PerQuery:
-    """Each part as a share of the whole; 0 of nothing."""
+    """Each part as a share of its total; 0 of nothing."""
     shares: PerQuery = np.divide(part, total, out=np.zeros(len(part)), where=total > 0)
     return shares
