@@ -29,7 +29,6 @@ from ragsweep.core.plugins import plugins
 from ragsweep.core.project import CONF, option_file, options_of
 
 WITHOUT_TARGET = {  # the classes of settings whose YAML names none
-    "audit": "ragsweep_audit.audit_settings.AuditSettings",
     "decision": "ragsweep.sweeps.DecisionSettings",
     "evaluation": "ragsweep.tasks.ranking.ranking_settings.EvaluationSettings",
     "evaluation/answers": "ragsweep_answers.measuring.answer_settings.AnswerSettings",
