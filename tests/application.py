@@ -67,9 +67,7 @@ def printed_arguments(command: str) -> list[str]:
 def in_this_process(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Do in this process what `ragsweep ARGUMENTS` does in a folder."""
     from ragsweep.app.main import main
-    from ragsweep.models.language.endpoint import say_spent
 
-    say_spent()  # what tests before this one paid for, which no command of this one says
     out, err = StringIO(), StringIO()
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):

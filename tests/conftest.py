@@ -9,6 +9,7 @@ import gc
 import os
 import shutil
 import sqlite3
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -137,6 +138,8 @@ def _is_slow(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
+    if endpoint := sys.modules.get("ragsweep.models.language.endpoint"):
+        endpoint.say_spent()  # else a command of a later test says it
     if item.config.getoption(QUICK):
         quick.check()
 
