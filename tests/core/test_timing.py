@@ -42,15 +42,12 @@ def test_every_query_is_timed_but_no_more_than_the_limit_and_few_of_what_takes_l
     assert sorted({*calls}) == np.flatnonzero(np.isfinite(times)).tolist() == sample(100).tolist()
 
 
-def test_the_quickest_round_counts_for_each_query():
+def test_the_quickest_round_counts_for_each_query_and_what_takes_long_has_only_one(monkeypatch):
     waits = iter([0, *(0.05, 0.01), *(0.01, 0.05), *(0.02,) * 6])
     with noting() as noted:
         times = timed(lambda row: time.sleep(next(waits)), 2)
     assert (times < 20).all()
     assert noted[0].ms == pytest.approx(times.mean())
-
-
-def test_what_takes_long_is_timed_in_one_round(monkeypatch):
     monkeypatch.setattr(timing, "ROUNDS_MS", 10)
     calls = []
     timed(lambda row: [calls.append(row), time.sleep(0.01)], 2)
@@ -78,13 +75,13 @@ def test_a_busy_processor_is_noticed_where_the_rounds_take_the_same():
 
 
 def test_what_was_computed_is_not_load():
-    def compute():
+    def compute(_):
         end = time.thread_time() + 0.002
         while time.thread_time() < end:
             pass
 
     with noting() as noted:
-        times = timed(lambda row: compute(), 4)
+        times = timed(compute, 4)
     assert 2 <= noted[0].idle_ms <= noted[0].ms == pytest.approx(times.mean())
 
 
@@ -97,15 +94,12 @@ def test_what_was_stored_tells_the_same_as_what_was_measured():
     assert read == measured != []
 
 
-def test_stored_times_without_a_note_are_of_an_unknown_machine():
+def test_times_of_several_stages_are_added_up_and_unknown_where_those_of_one_are():
     with noting() as noted:
-        without_note({"latency_ms": np.ones(3)})
+        without_note({"latency_ms": np.ones(3)})  # stored without a note
         without_note({"latency_ms": np.empty(0)})  # nothing was timed
     assert noted == [Note(UNKNOWN)]
     assert put_together([("this",), UNKNOWN]) == UNKNOWN == put_together([])
-
-
-def test_the_times_of_several_stages_are_added_up_and_unknown_where_one_of_them_is():
     note = Note(("this",), 10.0, 9.0)
     assert added_up([note, Note(("that",), 5.0, 1.0)]) == Note(("that", "this"), 15.0, 10.0)
     assert added_up([note, Note(UNKNOWN)]) == Note(UNKNOWN)
