@@ -5,7 +5,6 @@ import time
 
 import numpy as np
 
-
 SECONDS = 1
 
 
