@@ -3,8 +3,8 @@
 import re
 import sys
 from collections import Counter
+from importlib import metadata
 from itertools import chain
-from pathlib import Path
 
 import docx
 import pytest
@@ -69,14 +69,10 @@ def test_each_parser_reads_what_was_drawn(parser, columns):
 
 
 @pytest.mark.extra("parsers")
-def test_pypdf_keeps_its_own_order_of_columns(columns):
-    assert pages("pypdf", columns)[0].split() == " ".join(LEFT + RIGHT).split()  # in the order of the file
-
-
-@pytest.mark.extra("parsers")
-def test_pypdf_reads_the_bundled_manual_page_by_page(manual):
+def test_pypdf_reads_columns_in_the_order_of_the_file_and_the_bundled_manual_page_by_page(columns, manual):
     """The words of each page are those that the usual parser reads, but for hyphens at line ends."""
-    path = Path(__file__).parents[2] / "data/cho_manual/documents"
+    assert pages("pypdf", columns)[0].split() == " ".join(LEFT + RIGHT).split()
+    path = PROJECT / "data/cho_manual/documents"
     [document], [usual] = PdfDocuments(str(path), parser="pypdf").read(), manual.documents
     assert len(document.pages) == len(usual.pages) == 140
     for page, other in zip(document.pages, usual.pages, strict=True):
@@ -86,19 +82,16 @@ def test_pypdf_reads_the_bundled_manual_page_by_page(manual):
         assert page.page_number == other.page_number
 
 
-def test_the_usual_parser_is_in_no_digest_and_no_setting(columns):
-    documents = PdfDocuments(str(columns))
-    assert "parser" in documents.without_effect
-    assert documents.fingerprint is None
-
-
 @pytest.mark.extra("parsers")
-def test_the_version_of_another_parser_is_a_setting_and_part_of_the_key(columns, store, monkeypatch):
-    from importlib.metadata import version
-
-    documents = PdfDocuments(str(columns), parser="pypdf", store=store)
-    assert documents.fingerprint == f"pypdf {version('pypdf')}"
-    assert "parser" not in documents.without_effect
+def test_the_version_of_another_parser_is_a_setting_and_part_of_the_key_but_not_the_usual_one(
+    columns, store, monkeypatch
+):
+    usual, documents = PdfDocuments(str(columns)), PdfDocuments(str(columns), parser="pypdf", store=store)
+    assert ("parser" in usual.without_effect, usual.fingerprint) == (True, None)
+    assert ("parser" in documents.without_effect, documents.fingerprint) == (
+        False,
+        f"pypdf {metadata.version('pypdf')}",
+    )
     for _ in range(2):
         documents.read()
     assert [entry.stage for entry in store.entries()] == ["pages"]
@@ -108,16 +101,13 @@ def test_the_version_of_another_parser_is_a_setting_and_part_of_the_key(columns,
 
 
 @pytest.mark.extra("parsers")
-def test_labels_are_those_of_the_file_whatever_the_parser(tmp_path, write_pdf):
+def test_labels_are_those_of_the_file_and_what_pdfium_cannot_open_has_none_and_no_headings(
+    tmp_path, write_pdf, monkeypatch
+):
     path = write_pdf(tmp_path / "a.pdf", "preface", "one", labels=[(0, "ROMAN_LOWER", 1), (1, "ARABIC", 1)])
     [document] = PdfDocuments(str(path), "label", parser="pypdf").read()
     assert [page.page_number for page in document.pages] == ["i", "1"]
-
-
-@pytest.mark.extra("parsers")
-def test_what_pdfium_cannot_open_has_no_headings_and_no_labels(tmp_path, write_pdf, monkeypatch):
     monkeypatch.setitem(PARSERS, "pypdf", lambda path: iter(["One tablet a day."]))
-    path = write_pdf(tmp_path / "a.pdf", "One tablet a day.")
     path.write_bytes(b"x" * 5000 + b"\n" + path.read_bytes())  # PDFium looks for the mark in the first 1,024
     corpus = PdfDocuments(str(path), parser="pypdf")
     [document] = corpus.with_headings(corpus.read())
@@ -132,29 +122,19 @@ def test_headings_of_pages_that_another_parser_lacks_are_left_out():
 
 
 @pytest.mark.extra("parsers")
-def test_a_parser_that_fails_names_itself_and_the_file(tmp_path, write_pdf):
+def test_a_parser_that_fails_or_loses_a_page_names_itself_and_the_file(tmp_path, write_pdf):
     for content in ("no PDF at all", "<html>no PDF"):
         (tmp_path / "broken.pdf").write_text(content)
         facts = "broken.pdf: ", "by pypdf", f"begins with '{content[:6]}"
         expect_refusal(lambda: pages("pypdf", tmp_path / "broken.pdf"), *facts)
     locked = write_pdf(tmp_path / "locked.pdf", "secret", password="x")
     expect_refusal(lambda: pages("pypdf", locked), "locked.pdf: ", "by pypdf (it is encrypted")
-
-
-@pytest.fixture
-def damaged(tmp_path, write_pdf):
-    """A PDF whose second page of three is damaged."""
     path = write_pdf(tmp_path / "damaged.pdf", "Kangaroo", "Koala", "Wombat")
     content = path.read_bytes()
-    second = [*re.finditer(rb"/Contents", content)][1].start()
+    second = [*re.finditer(rb"/Contents", content)][1].start()  # of the second page of three
     start, end = content.rindex(b" obj", 0, second) + len(" obj"), content.index(b"endobj", second)
     path.write_bytes(content[:start] + b" " * (end - start) + content[end:])
-    return path
-
-
-@pytest.mark.extra("parsers")
-def test_a_parser_that_loses_a_page_is_refused_instead_of_counting_on(damaged):
-    expect_refusal(lambda: pages("pypdf", damaged), "damaged.pdf: ", "it finds 2 pages, PDFium 3")
+    expect_refusal(lambda: pages("pypdf", path), "damaged.pdf: ", "it finds 2 pages, PDFium 3")
 
 
 def test_a_parser_that_is_not_installed_says_what_to_install(monkeypatch):
@@ -167,11 +147,8 @@ def test_a_parser_that_is_not_installed_says_what_to_install(monkeypatch):
 
 # The recipe of docs/recipes.md
 
-PAGE = (
-    """<html><body><nav>Home | Contact | Imprint</nav><article><h1>Iron</h1><p>{}</p></article></body></html>""".format(
-        "Iron tablets are given to every pregnant woman, once a day, for at least one hundred and eighty days. " * 3
-    )
-)
+IRON = "Iron tablets are given to every pregnant woman, once a day, for at least one hundred and eighty days. " * 3
+PAGE = f"<html><body><nav>Home | Imprint</nav><article><h1>Iron</h1><p>{IRON}</p></article></body></html>"
 
 
 @pytest.fixture
@@ -205,15 +182,12 @@ def test_the_recipe_reads_the_pages_of_a_pdf(recipe, library, columns, tmp_path)
 
 
 @pytest.mark.extra("recipes")
-def test_the_recipe_reads_what_a_web_page_is_about(recipe, tmp_path):
+def test_the_recipe_reads_what_a_web_page_is_about_and_the_header_of_a_word_document(recipe, tmp_path):
     (tmp_path / "iron.html").write_text(PAGE)
     [document] = recipe("trafilatura", tmp_path).read()
     assert "one hundred and eighty days" in document.text
     assert "Imprint" not in document.text
-
-
-@pytest.mark.extra("recipes")
-def test_the_recipe_reads_the_header_of_a_word_document(recipe, tmp_path):
+    (tmp_path / "iron.html").unlink()
     word = docx.Document()
     word.add_paragraph("One tablet a day.")
     word.sections[0].header.paragraphs[0].text = "Draft of May"
