@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from pyarrow.parquet import write_table
 from read_strictly import all_misses, read_strictly, refusal, span_questions
 from reportlab.pdfgen.canvas import Canvas
-from small import write_pdf, write_queries
 
 from ragsweep.datasets import (
     BeirQuestions,
@@ -109,7 +108,6 @@ def asked(**fields):
     return json.dumps({"query": "q", "relevant_docs": ["1"], **fields})
 
 
-NESTED = "[" * 60 + "]" * 60
 GZ = gzip.compress(b"".join(b'{"id": "%d", "text": "Iron"}\n' % number for number in range(50)))
 ENTITIES = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 20}">' for n in range(1, 9))
 BOMB = f'<!DOCTYPE a [<!ENTITY e0 "iron">{ENTITIES}]><a>&e8;</a>'
@@ -132,27 +130,19 @@ def refused():
             ("docs.jsonl", '{"id": ["a"], "text": "x"}', "line 1: the field 'id' is of type list"),
             ("docs.jsonl", '{"id": true, "text": "x"}', "line 1: the field 'id' is of type bool"),
             ("docs.jsonl", '{"id": "a", "text": "x"}\n' * 2, "line 2: the document 'a'"),
-            ("docs.jsonl", '{"id": "a", "id": "b", "text": "x"}', "line 1: an object has the field 'id' twice"),
             ("docs.jsonl", '{"id": "a", "text": "\\ud800"}', "line 1: the field 'text' contains an invalid surrogate"),
             ("docs.jsonl", '{"id": "a", "text": NaN}', "line 1: the field 'text' is of type float"),
-            ("docs.jsonl", f'{{"id": "a", "text": {NESTED}}}', "line 1: nested more than 50 deep"),
             ("docs.jsonl", b'{"id": "a", "text": "caf\xe9"}', "not UTF-8 (line 1)"),
             ("docs.jsonl", '{"doc_id": "a", "contents": "x"}', "corpus.id=doc_id corpus.text=contents"),
             ("docs.jsonl", '{"id": "a", "page_content": "x"}', "corpus.text=page_content"),
-            ("docs.json", '[{"id": "a", "text": "x"},]', "line 1: not JSON"),
-            ("docs.json", '[["a", "x"]]', 'entry 1: expected an object, found ["a", "x"]'),
             ("docs.jsonl.gz", GZ[:-9], "cannot be unzipped to its end"),
-            ("docs.jsonl.gz", b"not gzip", "cannot be unzipped to its end"),
-            ("docs.csv", "id,text\na\n", "line 2: found 1 cells, expected 2"),
             ("docs.csv", "id,text\na,b,c\n", "line 2: found 3 cells, expected 2"),
             ("docs.csv", 'id,text\na,"b\n', "line 2: not CSV"),
             ("docs.csv", "id,id\na,b\n", "line 1: several columns have the name 'id'"),
             ("docs.csv", "key,text\na,b\n", "line 2: has no column 'id'; found 'key', 'text'"),
-            ("docs.csv", "id,text\n", "contains no documents"),
             ("docs.tsv", "id\ttext\na\tb\tc\n", "line 2: found 3 cells, expected 2"),
             ("docs.parquet", b"PAR1 and then nothing", "not a Parquet file"),
             ("docs.parquet", parquet([{"id": "a", "text": "x"}])[:-20], "not a Parquet file"),
-            ("docs.parquet", parquet([{"key": "a", "text": "x"}]), "row 1: has no column 'id'; found 'key', 'text'"),
             ("docs.parquet", parquet([{"id": "a", "text": 1.5}]), "row 1: the field 'text' is of type float"),
             ("docs.parquet", parquet([{"id": 1.5, "text": "x"}]), "row 1: the field 'id' is of type float"),
             ("docs.parquet", parquet([{"id": "a", "text": b"x"}]), "row 1: the field 'text' is of type bytes"),
@@ -165,7 +155,6 @@ def refused():
         ],
         "text": [
             ("a.txt", b"caf\xe9", "line 1: not UTF-8"),
-            ("a.md", b"ok\nok\n\xff", "line 3: not UTF-8"),
             ("a.txt.gz", gzip.compress(b"iron")[:-4], "cannot be unzipped to its end"),
             ("a.png", b"png", "has no file of .txt"),
             ("a.html", "<b>" * 50_000, "elements are nested too deeply"),
@@ -196,18 +185,13 @@ def refused():
         "questions": [
             ("q.csv", f"{HEAD},1\n", "line 2: the field 'query' is empty"),
             ("q.csv", f"{HEAD}what,9\n", "line 2: page '9' is not in the documents (m has pages 1 to 1)"),
-            ("q.csv", f"{HEAD}what,[1\n", "line 2: the field 'relevant_docs': not JSON"),
-            ("q.csv", f"{HEAD}what,[1.5]\n", "line 2: the field 'relevant_docs' is [1.5]"),
-            ("q.csv", f'{HEAD}q,"8, 9"\n', "write a number alone"),
             ("q.csv", f"{HEAD}was für\xe9,2\n".encode("cp1252"), "not UTF-8 (line 2)"),
-            ("q.csv", f"{HEAD}what,2\n".encode("utf-16"), "not UTF-8 (line 1)"),
             ("q.csv", f"{HEAD}what,2\n".replace("\n", "\r"), "not CSV"),
             ("q.csv", "query,relevant_docs,\nwhat,2,lost\n", "column 3 has no name, but the text 'lost'"),
             ("q.csv", ",query,relevant_docs\na,what,2\n", "column 1 has no name, but the text 'a'"),
             ("q.csv", b"PK\x03\x04\x14\0\6\0" + bytes(99), "contains no queries"),
             ("q.xlsx", b"PK\x03\x04\x14\x00\x00\x00", "ends in '.xlsx'"),
             ("q.txt", "query\trelevant_docs\nwhat\t2\n", "ends in '.txt'"),
-            ("q.json", '["what", "who"]', 'expected an object, found "what"'),
             ("q.json", '{"queries": {"a": "when"}, "relevant_docs": {}}', "docs/recipes.md"),
             ("q.json", '{"data": [{"query": "q", "relevant_docs": []}]}', "docs/recipes.md"),
             ("q.json", '{"query": {"0": "q"}, "relevant_docs": {"0": []}}', "is of type dict"),
@@ -216,12 +200,8 @@ def refused():
             ("q.json", "[NaN]", "q.json: holds NaN"),
             ("q.json", "[[]]", "entry 1: expected an object, found an empty list"),
             ("q.json", f'[["{"a" * 90}"]]', f'entry 1: expected an object, found ["{"a" * 75}...'),
-            ("q.json", "9" * 5_000, "line 1: a number has thousands of digits"),
             ("q.jsonl", f'{asked()}\n{{"query": "r"}}', "line 2: the field 'relevant_docs' is missing"),
-            ("q.jsonl", asked(relevant_docs={"1": "ja"}), "'relevant_docs', key '1': the grade is \"ja\""),
             ("q.jsonl", asked(relevant_docs={"": "x"}), "key '': the grade is \"x\""),
-            ("q.jsonl", asked(relevant_docs={"1": 10**10}), "key '1': the grade is 10000000000"),
-            ("q.jsonl", asked(relevant_docs=[[]]), "line 1: the field 'relevant_docs' is [[]]"),
             ("q.jsonl", asked(query_type="a\nb"), "'query_type' contains a control"),
             ("q.jsonl", asked(query_type=3), "'query_type' is of type int"),
             ("q.jsonl", asked(query="\ud83e"), "the field 'query' contains an invalid surrogate"),
@@ -238,7 +218,6 @@ def refused():
             ("s.csv", span("Iron", corpus="n"), "line 2: the document 'n' is not known (the corpus has 'm')"),
             ("s.csv", span("Iron", question=""), "line 2: the field 'question' is empty"),
             ("s.csv", span(" "), "line 2: found the reference an object"),
-            ("s.csv", f"{SPANS}q,[],m\n", "line 2: the field 'references' is an empty list"),
             ("s.csv", f"{SPANS}q,{{}},m\n", "line 2: the field 'references' is an object"),
             ("s.csv", f"{SPANS}q,Iron,m\n", "line 2: the field 'references': not JSON"),
             ("s.csv", "question,references\nq,[]\n", "line 2: has no column 'corpus_id'"),
@@ -260,16 +239,13 @@ def test_a_malformed_file_is_refused_in_one_line_that_names_file_and_place(tmp_p
     assert all_misses(lines) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
+def test_what_is_odd_but_clear_is_read(tmp_path):
+    for name, content in (
         ("docs.jsonl", '{"id": "a", "text": "x", "n": 1e999}'),  # in a field that nothing reads
         ("docs.jsonl", b'\xef\xbb\xbf{"id": "a", "text": "x"}\r\n'),  # a byte order mark, and lines of Windows
         ("docs.csv", "id,text\r\na b,x\r\n"),  # an id with a space
-    ],
-)
-def test_what_is_odd_but_clear_is_read(tmp_path, name, content):
-    assert len(TableCorpus(str(written(tmp_path, name, content))).read()) == 1
+    ):
+        assert len(TableCorpus(str(written(tmp_path, name, content))).read()) == 1, (name, content)
 
 
 def test_what_is_no_file_is_named_and_not_waited_for(tmp_path):
@@ -433,23 +409,20 @@ def test_odd_qrels_are_read_or_refused_in_one_line(tmp_path, qrels):
 # Through the command: exit status 2, and nothing is recorded
 
 
-def test_a_relevance_level_above_every_grade_is_refused(dataset, application):
-    arguments = [*dataset, "retriever=sparse", "k=1,2", "evaluation.relevance_level=2"]
-    assert_refused(application.script_here("run", "-m", *arguments), application, "(evaluation.relevance_level)")
-
-
-def test_a_file_that_cannot_be_read_is_left_out_by_the_setting_that_the_refusal_shows(tmp_path, application):
-    (tmp_path / "pdfs").mkdir()
-    write_pdf(tmp_path / "pdfs" / "a.pdf", ["Fever in a child.", ""])
+def test_a_file_that_cannot_be_read_is_left_out_by_the_setting_that_the_refusal_shows(tmp_path, application, write_pdf):
+    write_pdf(tmp_path / "pdfs" / "a.pdf", "Fever in a child.", "")
     (tmp_path / "pdfs" / "b c.pdf").write_text("Dear reader")
-    write_queries(tmp_path / "q.json", [("What is a fever?", ["a.pdf#1"], "factual"), ("Who?", ["a.pdf#2"], "factual")])
-    (tmp_path / "q.json").write_text((tmp_path / "q.json").read_text().replace('["a.pdf#2"]', '{"a.pdf#1": 0}'))
+    asked = [("What is a fever?", {"a.pdf#1": 1}), ("Who?", {"a.pdf#1": 0})]
+    (tmp_path / "q.json").write_text(json.dumps([{"query": text, "relevant_docs": keys} for text, keys in asked]))
     given = ["dataset=pdf", "retriever=sparse", "retriever.backend=bm25s", "dataset.name=small"]
     given += [f"dataset.documents={tmp_path}/pdfs", f"dataset.queries={tmp_path}/q.json"]
     refused = application.script_here("run", *given)
     assert_refused(refused, application, "b c.pdf: cannot be read as a PDF (it begins with 'Dear rea'")
     assert "'dataset.skip=[\"b c.pdf\"]'" in refused.stderr
-    process = application.script_here("run", *given, 'dataset.skip=["b c.pdf"]')
+    given.append('dataset.skip=["b c.pdf"]')
+    refused = application.script_here("run", "-m", *given, "k=1,2", "evaluation.relevance_level=2")
+    assert_refused(refused, application, "(evaluation.relevance_level)")
+    process = application.script_here("run", *given)
     assert process.returncode == 0, process.stderr
     assert "dataset.skip: 1 (b c.pdf)" in process.stderr
     assert "scoring 0: 1 (Who?)" in process.stderr  # nothing is relevant for it
