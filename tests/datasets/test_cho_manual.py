@@ -17,13 +17,6 @@ CODE_DOSE_OR_ABBREVIATION = re.compile(r"\b[A-Z]{2,}|\b[A-Z]-\d|\d (?:mg|mcg|g|m
 
 
 @pytest.fixture(scope="module")
-def build_manual(drawing):
-    import build_manual
-
-    return build_manual
-
-
-@pytest.fixture(scope="module")
 def relevant(manual):
     """Indices of the pages that answer each question."""
     pages = {page.unit: page.page for page in manual.documents[0].pages}
@@ -31,10 +24,6 @@ def relevant(manual):
     for judgment in manual.judgments:
         pages_of[judgment.query_id].append(pages[judgment.unit])
     return pages_of
-
-
-def content_words(text):
-    return {STEM(word) for word in words(text) if word not in LUCENE_STOP_WORDS}
 
 
 def test_the_manual_and_its_questions_have_the_documented_numbers(manual, manual_pages, relevant):
@@ -57,17 +46,21 @@ def test_no_two_pages_share_a_third_of_their_word_5_grams(manual_pages):
     assert all(len(one & other) <= min(len(one), len(other)) / 3 for one, other in combinations(grams, 2))
 
 
-def test_the_pdf_is_what_its_sources_give(build_manual, manual, tmp_path):
-    build_manual.build(build_manual.manual_pages(), tmp_path / "cho_training_manual.pdf")
+def content_words(text):
+    return {STEM(word) for word in words(text) if word not in LUCENE_STOP_WORDS}
+
+
+@pytest.mark.usefixtures("drawing")
+def test_the_pdf_is_what_its_sources_give_and_30_questions_share_no_word_with_the_headings_of_their_pages(
+    manual, relevant, tmp_path
+):
+    import build_manual
+
+    pages = build_manual.manual_pages()
+    build_manual.build(pages, tmp_path / "cho_training_manual.pdf")
     queries = PROJECT / "data" / "cho_manual" / "test_queries.json"
     assert pdf_dataset("rebuilt", str(tmp_path), str(queries)).load().documents == manual.documents
-
-
-def test_at_least_30_questions_share_no_content_word_with_the_headings_of_their_pages(build_manual, manual, relevant):
-    headings = [content_words(page.heading) for page in build_manual.manual_pages()]
-    strangers = [
-        query
-        for query in manual.queries
-        if content_words(query.text).isdisjoint(set().union(*(headings[page] for page in relevant[query.query_id])))
-    ]
+    headings = [content_words(page.heading) for page in pages]
+    of_query = {key: set().union(*(headings[page] for page in places)) for key, places in relevant.items()}
+    strangers = [query for query in manual.queries if content_words(query.text).isdisjoint(of_query[query.query_id])]
     assert len(strangers) >= 30
