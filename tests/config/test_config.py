@@ -127,16 +127,6 @@ def test_whatever_larger_parts_are_returned_the_documents_are_loaded_once():
     assert not passage.documents
 
 
-# The settings that took effect
-
-
-class Hidden:
-    """Keeps a component under another name."""
-
-    def __init__(self, parts):
-        self._parts = parts
-
-
 @dataclass
 class Part:
     """A component of a user's."""
@@ -144,24 +134,14 @@ class Part:
     b: int
 
 
-@dataclass
-class Doubled:
-    """Makes something else of its setting."""
+class Theirs:
+    """A retriever of a user's, which keeps settings as something else, or under other names."""
 
-    size: int
+    mode, size = "auto", property(lambda self: 2 * self._size)  # an attribute of the class is not the setting
 
-    def __post_init__(self):
-        self.size *= 2
-
-
-class Shadowed:
-    """Keeps a setting under another name; that of its class is not the setting."""
-
-    mode = "auto"
-    size = property(lambda self: 2 * self._size)
-
-    def __init__(self, mode, size):
-        self._mode, self._size = mode, size
+    def __init__(self, *, mode, size, depth, hidden, parts, store, weights):
+        self._mode, self._size, self.depth, self._hidden = mode, size, 2 * depth, hidden
+        self.parts, self.store, self.weights = parts, store, {1: object()}
 
 
 class Letters:
@@ -173,57 +153,38 @@ class Letters:
         self.store = store
 
 
-class Several:
-    """A retriever of a user's, made of others."""
-
-    def __init__(self, parts, store, weights):
-        self.parts, self.store, self.weights = parts, store, {1: object()}
-
-
-def chunker(size):
-    return {"_target_": "ragsweep.datasets.RecursiveChunker", "overlap": 0, "size": size}
-
-
-TEXTS = ("None", "1", "linear, x=1", "[1]", "a'b")  # each told from what it reads like
-SETTINGS = [  # a class, the arguments of a component of it, and the settings that it uses, as the built object has them
-    ("Hidden", {"parts": [{"_target_": f"{__name__}.Part", "b": 1}]}, {"parts.0": f"{__name__}.Part", "parts.0.b": 1}),
-    ("Doubled", {"size": 2}, {"size": 4}),
-    ("Shadowed", {"mode": "first", "size": 3}, {"mode": "first", "size": 6}),
-    (
-        "Several",
-        {"parts": [chunker(9), chunker(8)], "store": "redis", "weights": [1, 2]},
-        {
-            **{"parts.0": "RecursiveChunker", "parts.0.overlap": 0, "parts.0.size": 9},
-            **{"parts.1": "RecursiveChunker", "parts.1.overlap": 0, "parts.1.size": 8},
-            "store": "redis",  # only our own store decides no number
-            "weights": [1, 2],  # what the object has made of it has no words
-        },
-    ),
-    *(
-        (
-            "Hidden",
-            {"parts": {"_target_": "builtins.dict", "_partial_": True, "gain": text}},
-            {"parts": f"builtins.dict(gain={text!r})"},
-        )
-        for text in TEXTS
-    ),
-]
+GIVEN = {
+    **{"mode": "first", "size": 3, "depth": 2, "store": "redis", "weights": [1, 2]},
+    "hidden": [{"_target_": f"{__name__}.Part", "b": 1}],
+    "parts": [{"_target_": "ragsweep.datasets.RecursiveChunker", "overlap": 0, "size": size} for size in (9, 8)],
+}
+SETTINGS = {
+    "retriever": f"{__name__}.Theirs",
+    **{"retriever.mode": "first", "retriever.size": 6, "retriever.depth": 4},
+    **{"retriever.hidden.0": f"{__name__}.Part", "retriever.hidden.0.b": 1},
+    **{"retriever.parts.0": "RecursiveChunker", "retriever.parts.0.overlap": 0, "retriever.parts.0.size": 9},
+    **{"retriever.parts.1": "RecursiveChunker", "retriever.parts.1.overlap": 0, "retriever.parts.1.size": 8},
+    "retriever.store": "redis",  # only our own store decides no number
+    "retriever.weights": [1, 2],  # what the object has made of it has no words
+}
 
 
-def settings_of(kind, given):
-    """The settings that a component which stands alone uses."""
-    node = {"_target_": f"{__name__}.{kind}", **given}
-    walk = Walk(OmegaConf.create({"seed": 3, "store": {"_target_": STORE, "path": "x"}, "retriever": node}))
+def settings_of(**retriever):
+    """The settings that a retriever which stands alone uses."""
+    walk = Walk(OmegaConf.create({"seed": 3, "store": {"_target_": STORE, "path": "x"}, "retriever": retriever}))
     walk.build("retriever")
     return walk.settings_of("retriever")
 
 
 def test_settings_are_those_of_the_built_objects_by_their_places():
-    for kind, given, settings in SETTINGS:
-        expected = {f"retriever.{name}": value for name, value in settings.items()}
-        assert settings_of(kind, given) == {"retriever": f"{__name__}.{kind}", **expected}, kind
+    assert settings_of(_target_=f"{__name__}.Theirs", **GIVEN) == SETTINGS
+    for text in ("None", "1", "linear, x=1", "[1]", "a'b"):  # each is told from what it reads like
+        metric = {"_target_": "builtins.dict", "_partial_": True, "gain": text}
+        assert (
+            settings_of(_target_="builtins.dict", metric=metric)["retriever.metric"] == f"builtins.dict(gain={text!r})"
+        )
     with pytest.raises(ConfigError, match=r"Letters\.without_effect: found the text 'store', expected names"):
-        settings_of("Letters", {"store": "x"})
+        settings_of(_target_=f"{__name__}.Letters", store="x")
 
 
 def used(*overrides):
@@ -313,25 +274,19 @@ def test_a_path_inside_the_project_is_told_relative_to_it():
     }
 
 
-def named_targets(conf):
-    """The classes and functions that the options in a folder name."""
-    texts = [file.read_text() for file in conf.rglob("*.yaml") if "hydra" not in file.parts]
-    return {name for text in texts for name in re.findall(r"_target_: ([\w.]+)", text)}
-
-
 def test_what_a_setting_names_is_known_by_its_annotation():
     """A new class must not forget the mark, without which a record could choose a model, a server or a key."""
     telling = re.compile(r"model|tokenizer|(base_)?ur[li]|headers\w*|\w*_env|call")
     unmarked = []
-    for target in {name for conf in conf_folders() for name in named_targets(conf) if not name.startswith("hydra")}:
+    files = [file for conf in conf_folders() for file in conf.rglob("*.yaml") if "hydra" not in file.parts]
+    targets = {name for file in files for name in re.findall(r"_target_: ([\w.]+)", file.read_text())}
+    for target in {name for name in targets if not name.startswith("hydra")}:
         for name, parameter in signature_of(target_of(target)).parameters.items():
             plain = not is_component(optional(parameter.hint)) and get_origin(parameter.hint) is not Literal
             if telling.fullmatch(name) and plain and not mark_of(parameter.hint):
                 unmarked.append(f"{target}.{name}")
     assert unmarked == []
 
-
-# Components by the name of an option, in our groups and in a user's own
 
 OWN = {
     "encoder/letters.yaml": "_target_: letters.LetterEncoder\nseconds: ${k}\n",

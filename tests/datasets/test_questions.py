@@ -168,80 +168,67 @@ def test_generated_questions_are_recognised_by_their_columns_and_counted():
 
 # The recipes of the documents
 
+PAGE = (PROJECT / "docs/recipes.md").read_text(encoding="utf-8")
+RECIPES = [text.removeprefix("python\n") for text in PAGE.split("```")[1::2]]
+
 
 @pytest.fixture
-def recipe(tmp_path, monkeypatch):
-    """Runs, in an empty folder, the recipe that contains a text: in most the name of the file that it reads."""
-    page = (PROJECT / "docs/recipes.md").read_text(encoding="utf-8")
+def cook(tmp_path, monkeypatch):
+    """Runs the recipe that contains a text, in a folder with these tables: in most the text is the name of one."""
     monkeypatch.chdir(tmp_path)
 
-    def run(marker, *, is_run=True):
-        [code] = [text.removeprefix("python\n") for text in page.split("```")[1::2] if marker in text]
-        compiled = compile(code, marker, "exec")
-        if is_run:
-            exec(compiled, {})
-        return page
+    def cook(marker, files):
+        for name, content in files.items():
+            if name.endswith(".parquet"):
+                pd.DataFrame(content).to_parquet(name)
+            elif name.endswith(".csv"):
+                pd.DataFrame(content).to_csv(name, index=False)
+            else:
+                Path(name).write_text(json.dumps(content, indent=2))
+        [code] = [code for code in RECIPES if marker in code]
+        exec(compile(code, marker, "exec"), {})
 
-    return run
-
-
-def llama_index():
-    questions = {"queries": {"a": "what"}, "corpus": {"d1": "x", "d2": "y"}, "relevant_docs": {"a": ["d1"]}}
-    Path("qa_dataset.json").write_text(json.dumps(questions, indent=2))
-    return TableCorpus("documents.jsonl")
+    return cook
 
 
-def autorag():
-    pd.DataFrame({"qid": ["a"], "query": ["what"], "retrieval_gt": [[["d1", "d2"], ["d3"]]]}).to_parquet("qa.parquet")
-    pd.DataFrame({"doc_id": ["d1", "d2", "d3"], "contents": ["x", "y", "z"]}).to_parquet("corpus.parquet")
-    return TableCorpus("corpus.parquet", id="doc_id", text="contents")
-
-
-def langchain():
-    rows = [{"question": "what", "relevant": [{"source": "m", "page": 0}]}]  # it counts from 0
-    Path("golden.json").write_text(json.dumps(rows))
-    return AsIs(DOCUMENTS)
-
-
-@pytest.mark.parametrize(
-    ("name", "write", "unit", "expected"),
-    [
-        ("qa_dataset.json", llama_index, "document", [("a", "d1")]),
-        ("qa.parquet", autorag, "document", [("a", "d1"), ("a", "d2"), ("a", "d3")]),
-        ("golden.json", langchain, "page", [("1", "m#1")]),
-    ],
-)
-def test_a_recipe_makes_a_table_of_the_file_of_another_program(recipe, name, write, unit, expected):
-    corpus = write()
-    recipe(name)
-    collection = read_strictly(TableQuestions("questions.jsonl", unit=unit), corpus.read())
-    assert [query.text for query in collection.queries] == ["what"]
-    assert [tuple(judgment) for judgment in collection.judgments] == [(*pair, 1) for pair in expected]
-
-
+LLAMA_INDEX = {"queries": {"a": "what"}, "corpus": {"d1": "x", "d2": "y"}, "relevant_docs": {"a": ["d1"]}}
+AUTORAG = [{"qid": "a", "query": "what", "retrieval_gt": [["d1", "d2"], ["d3"]]}]
+AUTORAG_CORPUS = [{"doc_id": name, "contents": "x"} for name in ("d1", "d2", "d3")]
+LANGCHAIN = [{"question": "what", "relevant": [{"source": "m", "page": 0}]}]  # it counts from 0
+CONTEXTS = ["<1-hop>\n\nIron.", f"<2-hop>\n\n{WORMS}"]
+RAGAS = [{"user_input": "what", "reference_contexts": CONTEXTS, "reference": "x"}]
 SQUAD = {"data": [{"title": "Normans", "paragraphs": [{"context": " Normandy is a region of France.", "qas": [
-    {"id": "q1", "question": "Where is it?", "answers": [{"text": "region of France", "answer_start": 15}]},
+    {"id": "q1", "question": "what", "answers": [{"text": "region of France", "answer_start": 15}]},
     {"id": "q2", "question": "Whose is it?", "answers": [], "is_impossible": True}]}]}]}  # fmt: skip
+COOKED = [  # the file of another program, and others beside it; the corpus; the unit; and what is judged
+    ({"qa_dataset.json": LLAMA_INDEX}, TableCorpus("documents.jsonl"), "document", [("a", "d1")]),
+    (
+        {"qa.parquet": AUTORAG, "corpus.parquet": AUTORAG_CORPUS},
+        TableCorpus("corpus.parquet", id="doc_id", text="contents"),
+        "document",
+        [("a", "d1"), ("a", "d2"), ("a", "d3")],
+    ),
+    ({"golden.json": LANGCHAIN}, AsIs(DOCUMENTS), "page", [("1", "m#1")]),
+    ({"testset.csv": RAGAS}, AsIs(DOCUMENTS), "page", [("1", "Iron."), ("1", WORMS)]),
+    ({"dev-v2.0.json": SQUAD}, TableCorpus("documents.jsonl"), "page", [("q1", "region of France")]),
+]
 
 
-def test_the_recipes_for_squad_ragas_and_the_hub(recipe):
-    Path("dev-v2.0.json").write_text(json.dumps(SQUAD))
-    recipe("dev-v2.0.json")
-    documents = TableCorpus("documents.jsonl").read()
-    collection = read_strictly(TableQuestions("questions.jsonl"), documents)
-    assert [(query.query_id, query.answerable) for query in collection.queries] == [("q1", True), ("q2", False)]
-    [reference] = collection.references
-    assert documents[0].text[reference.start : reference.end] == "region of France"
-    contexts = ["<1-hop>\n\nIron.", f"<2-hop>\n\n{WORMS}"]
-    ragas = [{"user_input": "What?", "reference_contexts": contexts, "reference": "x"}]
-    pd.DataFrame(ragas).to_csv("testset.csv", index=False)
-    recipe("testset.csv")
-    collection = read_strictly(TableQuestions("questions.jsonl"), DOCUMENTS)
-    assert collection.references == (Reference("1", "m", 0, 5), Reference("1", "n.txt", 0, 13))
-    recipe("load_dataset", is_run=False)
+@pytest.mark.parametrize(("files", "corpus", "unit", "judged"), COOKED)
+def test_a_recipe_makes_a_table_of_the_file_of_another_program(cook, files, corpus, unit, judged):
+    cook(next(iter(files)), files)
+    documents = corpus.read()
+    collection = read_strictly(TableQuestions("questions.jsonl", unit=unit), documents)
+    texts = {document.source: document.text for document in documents}
+    quoted = [(query_id, texts[source][start:end]) for query_id, source, start, end, _ in collection.references]
+    assert [judgment[:2] for judgment in collection.judgments if judgment.grade == 1] + quoted == judged
+    assert collection.queries[0].text == "what"
+    assert [query.query_id for query in collection.queries if not query.answerable] == ["q2"] * (
+        SQUAD in files.values()
+    )
 
 
-def test_the_files_of_the_notebook_about_spans_are_read_with_settings(tmp_path, recipe):
+def test_the_files_of_the_notebook_about_spans_are_read_with_settings(tmp_path):
     """Its documents have their name in an object, and its references a text and the chunks of its own database."""
     documents = [{"content": "Ice melts. Rivers rise.", "metadata": {"file_path": "papers/ice.md", "n": 1}},
                  {"content": "Soil dries.", "metadata": {"file_path": "papers/soil.md", "n": 2}}]  # fmt: skip
@@ -253,13 +240,14 @@ def test_the_files_of_the_notebook_about_spans_are_read_with_settings(tmp_path, 
     assert [document.source for document in corpus] == ["papers/ice.md", "papers/soil.md"]
     collection = asked(tmp_path, question, documents=corpus, name="qa.json", document="file_path")
     assert collection.references == (Reference("1", "papers/ice.md", 11, 23),)
-    page = recipe("load_dataset", is_run=False)
-    assert "corpus.id=metadata.file_path corpus.text=content" in page
-    assert "questions=spans questions.path=qa_evaluation_dataset.json questions.document=file_path" in page
+    assert "corpus.id=metadata.file_path corpus.text=content" in PAGE
+    assert "questions=spans questions.path=qa_evaluation_dataset.json questions.document=file_path" in PAGE
+    [of_the_hub] = [code for code in RECIPES if "load_dataset" in code]
+    compile(of_the_hub, "load_dataset", "exec")
 
 
 @pytest.mark.extra("ir_datasets")
-def test_the_recipe_makes_a_folder_of_beir_from_files_of_trec(tmp_path, recipe):
+def test_the_recipe_makes_a_folder_of_beir_from_files_of_trec(tmp_path, cook):
     (tmp_path / "collection").mkdir()
     (tmp_path / "collection/ap.sgml").write_text(
         "<DOC>\n<DOCNO> AP-1 </DOCNO>\n<TEXT>\n<P>Tea &amp; iron</P>\n</TEXT>\n</DOC>\n"
@@ -269,7 +257,7 @@ def test_the_recipe_makes_a_folder_of_beir_from_files_of_trec(tmp_path, recipe):
         "<top>\n<num> Number: 1\n<title> Topic: Iron &amp; tea\n<desc> Description:\nd\n<narr> Narrative:\nn\n</top>\n"
     )
     (tmp_path / "qrels.txt").write_text("1 0 AP-1 2\n1 0 AP-2 0\n")
-    recipe("TrecDocs")
+    cook("TrecDocs", {})
     expect_read(beir_dataset("mine", "mine"), {"AP-1": "Tea & iron", "AP-2": "A plan."}, ("1", "Iron & tea"))
 
 
