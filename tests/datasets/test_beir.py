@@ -83,8 +83,6 @@ def test_what_else_is_in_a_query_becomes_further_fields_and_a_field_can_be_the_t
     expect_refusal(lambda: load(tmp_path, type="sort"), "queries.jsonl: no judged query has the field 'sort' (type)")
 
 
-# Bad inputs
-
 BAD_LINES = [
     ("corpus.jsonl", '{"_id": "d3", "text"', "line 3: not JSON"),
     ("queries.jsonl", '{"_id": " ", "text": "a"}', "line 3: the field '_id' is blank"),
@@ -126,8 +124,6 @@ def test_what_is_missing_bad_or_of_other_data_is_named_with_file_and_line(tmp_pa
     blank = FILES["queries.jsonl"] + b'{"_id": "q3", "text": ""}\n'
     assert len(load(written(tmp_path, {"queries.jsonl": blank})).queries) == 1  # it is not judged
 
-
-# Whatever a line holds
 
 ODD = st.sampled_from(
     ["", " ", "q1", "d1", "\ud83e", "a\nb", "1", "1.0", "-1", 7, 7.5, True, None, [], {}, [[]], 10**400]

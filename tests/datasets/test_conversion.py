@@ -157,9 +157,6 @@ def test_scifact_gives_the_same_numbers(tmp_path, real_data):
     assert metrics(again, PageChunker()) == metrics(collection, PageChunker())
 
 
-# Through the command
-
-
 @pytest.mark.usefixtures("long_work")
 def test_the_command_writes_what_it_says_and_the_settings_that_it_shows_read_it(tmp_path, dataset):
     process = in_this_process(tmp_path, "convert", *dataset, "--to", "beir", "--out", "it's {a}, $b")

@@ -47,9 +47,6 @@ def units_of(dataset):
     return [dataset.units[unit] for unit in dataset.passage_units]
 
 
-# Passages
-
-
 @given(
     st.lists(st.text(st.sampled_from("ab é🙂\n\f. "), max_size=60), min_size=1, max_size=4),
     st.integers(1, 30).flatmap(
@@ -111,8 +108,6 @@ def test_spans_are_within_their_page_and_may_be_numpy_arrays():
         expect_refusal(lambda spans=spans: chunked(chunker=Cutting(spans)), "chunker: ", wrong)
 
 
-# Digests
-
 NUMBERS, UNITS, TEXTS = (
     st.sampled_from(words) for words in (["1", "i"], ["1", "a#1"], ["", "a", "a\fb", "a\f", "\fb"])
 )
@@ -171,8 +166,6 @@ def test_references_and_fields_are_part_of_the_digest_and_other_chunks_only_of_t
     assert coarse.digest == fine.digest
     assert coarse.digest_of_passages != fine.digest_of_passages
 
-
-# What is refused
 
 LEFT, RIGHT = SMALL.documents[0].pages
 SPAN = Reference("q1", "a.pdf", 0, 4)
@@ -258,9 +251,6 @@ def test_a_dataset_with_cases_needs_neither_judgments_nor_documents():
     dataset = chunked(ANSWERED, documents=(), judgments=())
     assert dataset.profile == {"passages": 0, "units": 0, "queries": 1, "judgments": 0}
     assert (dataset.passage_units.tolist(), dataset.coverage().share) == ([], 0)
-
-
-# What is relevant
 
 
 def graded(first, second):

@@ -145,8 +145,6 @@ def test_a_parser_that_is_not_installed_says_what_to_install(monkeypatch):
         pdf_dataset("n", "a", "b", parser="pypdf")
 
 
-# The recipe of docs/recipes.md
-
 IRON = "Iron tablets are given to every pregnant woman, once a day, for at least one hundred and eighty days. " * 3
 PAGE = f"<html><body><nav>Home | Imprint</nav><article><h1>Iron</h1><p>{IRON}</p></article></body></html>"
 

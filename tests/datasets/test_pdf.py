@@ -96,9 +96,6 @@ def test_the_text_of_a_file_without_its_fonts_belongs_to_the_fonts_of_the_machin
     assert stored == [1, 2, 3, 3]
 
 
-# The corpus
-
-
 def test_a_file_is_named_by_its_relative_path_a_single_one_is_a_corpus_and_what_is_no_pdf_is_left(
     load, tmp_path, capsys
 ):
@@ -154,8 +151,6 @@ def test_skip_is_a_list_of_files_that_exist_and_are_not_all_and_changes_nothing_
     (folder / "more" / "b.pdf").unlink()
     assert without.digest == load().digest
 
-
-# Documents that cannot be read
 
 DAMAGED = b"""%PDF-1.4
 1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
@@ -226,8 +221,6 @@ def test_what_may_not_be_read_is_named(forbid, name, place):
     expect_refusal(dataset.load, place, "(Permission denied)")
 
 
-# The pages that questions name
-
 TWO, BOTH = {"a.pdf": ["one"], "b.pdf": ["one", "two"]}, {"a.pdf": ["one", "two"]}
 MANY = {**TWO, "c.pdf": ["one"], "d.pdf": ["one", "two"]}
 NAMED = [  # documents, a key, the settings, and the unit
@@ -294,8 +287,6 @@ def test_settings_to_paste_choose_the_same_documents_or_the_column_of_the_docume
     facts = "3 of 3 questions ", "questions.document=Book questions.page=relevant_docs", "line 3: page '2'"
     assert misses(line, *facts) == []
 
-
-# Page labels
 
 ROMAN_THEN_ARABIC = [(0, "ROMAN_LOWER", 1), (2, "ARABIC", 1)]
 

@@ -54,8 +54,6 @@ def asking(relevant):
     return [{"query": "q", "relevant_docs": relevant}]
 
 
-# The columns of a table
-
 ONE = [("1", "book.pdf#2", 1)]
 ONE_AND_NOT_3, ONE_AND_3 = [*ONE, ("1", "book.pdf#3", 0)], [*ONE, ("1", "book.pdf#3", 1)]
 BY_PAGE = {"page": "page", "grade": "none"}
@@ -292,8 +290,6 @@ def test_lists_as_python_prints_them_are_read_back(value):
 def test_any_text_is_a_list_or_refused_in_one_line(text):
     refusal(lambda: structured(text, "here", EXPECTED))
 
-
-# Qrels
 
 QRELS = [("q1", "d1", 1), ("q1", "d 2", 0), ("q2", "d1", 2)]
 

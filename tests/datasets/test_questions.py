@@ -101,8 +101,6 @@ def test_further_columns_of_spans_are_kept_and_the_type_is_that_of_the_query_or_
     assert query.query_type == "n"
 
 
-# References without a document
-
 TREATED, ABSORBED = "Iron tablets treat anaemia.", "Tea keeps iron from being absorbed."
 TWO = (
     Document.from_pages("anaemia.txt", [("1", "anaemia.txt#1", f"{TREATED} Take one a day, with food.\n{ABSORBED}")]),
@@ -269,9 +267,6 @@ def expect_read(dataset, texts, query):
     assert collection.judgments == tuple(
         Judgment(query[0], unit, grade) for unit, grade in zip(texts, (2, 0), strict=True)
     )
-
-
-# Data of others
 
 
 @pytest.mark.real_data

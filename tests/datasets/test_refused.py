@@ -9,7 +9,6 @@ import os
 import zipfile
 
 import docx
-import pandas as pd
 import pyarrow
 import pytest
 from application import assert_refused
@@ -19,27 +18,17 @@ from pyarrow.parquet import write_table
 from read_strictly import all_misses, read_strictly, refusal, span_questions
 from reportlab.pdfgen.canvas import Canvas
 
-from ragsweep.datasets import (
-    BeirQuestions,
-    Dataset,
-    Document,
-    IrDatasetsDataset,
-    PageChunker,
-    PdfDocuments,
-    TableCorpus,
-    TableQuestions,
-    TextCorpus,
-)
+from ragsweep import datasets
 from ragsweep.datasets.readers.qrels_files import read_qrels
 
-DOCUMENTS = (Document.from_pages("m", [("1", "m#1", "Iron tablets.")]),)
+DOCUMENTS = (datasets.Document.from_pages("m", [("1", "m#1", "Iron tablets.")]),)
 READERS = {
-    "table": lambda path: TableCorpus(path).read(),
-    "text": lambda path: TextCorpus(path).read(),
-    "pdf": lambda path: PdfDocuments(path).read(),
-    "questions": lambda path: read_strictly(TableQuestions(path), DOCUMENTS),
+    "table": lambda path: datasets.TableCorpus(path).read(),
+    "text": lambda path: datasets.TextCorpus(path).read(),
+    "pdf": lambda path: datasets.PdfDocuments(path).read(),
+    "questions": lambda path: read_strictly(datasets.TableQuestions(path), DOCUMENTS),
     "spans": lambda path: read_strictly(span_questions(path), DOCUMENTS),
-    "beir": lambda path: read_strictly(BeirQuestions(path), DOCUMENTS),
+    "beir": lambda path: read_strictly(datasets.BeirQuestions(path), DOCUMENTS),
 }
 SINGLE = [name for name in READERS if name not in ("beir", "text", "pdf")]  # the others also read folders
 MAIN = "word/document.xml"
@@ -53,9 +42,10 @@ def written(folder, name, content):
     return path
 
 
-def parquet(rows):
+def parquet(table):
+    """A Parquet file of a table, or of rows."""
     file = io.BytesIO()
-    pd.DataFrame(rows).to_parquet(file)
+    write_table(table if isinstance(table, pyarrow.Table) else pyarrow.Table.from_pylist(table), file)
     return file.getvalue()
 
 
@@ -88,15 +78,7 @@ def word(content=None):
 
 def with_column(value, kind):
     """A Parquet file whose second row has this value in a column that nothing reads."""
-    file = io.BytesIO()
-    write_table(pyarrow.table({"id": ["a", "b"], "text": ["x", "y"], "z": pyarrow.array([None, value], kind)}), file)
-    return file.getvalue()
-
-
-def with_names(*names):
-    file = io.BytesIO()
-    write_table(pyarrow.Table.from_arrays([pyarrow.array(["x"])] * len(names), names=names), file)
-    return file.getvalue()
+    return parquet(pyarrow.table({"id": ["a", "b"], "text": ["x", "y"], "z": pyarrow.array([None, value], kind)}))
 
 
 def span(content, start="0", end="4", question="q", corpus="m"):
@@ -112,6 +94,7 @@ GZ = gzip.compress(b"".join(b'{"id": "%d", "text": "Iron"}\n' % number for numbe
 ENTITIES = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 20}">' for n in range(1, 9))
 BOMB = f'<!DOCTYPE a [<!ENTITY e0 "iron">{ENTITIES}]><a>&e8;</a>'
 ENTITY = f'<!DOCTYPE a [<!ENTITY e "iron">]>{OPEN}<w:p><w:r><w:t>&e;</w:t></w:r></w:p>{CLOSE}'
+TWICE = pyarrow.Table.from_arrays([pyarrow.array(["x"])] * 3, names=["id", "text", "text"])
 HEAD, SPANS = "query,relevant_docs\n", "question,references,corpus_id\n"
 
 
@@ -123,10 +106,8 @@ def refused():
             ("docs.jsonl", '{"id"', "line 1: not JSON"),
             ("docs.jsonl", '{"id": "a", "text": "x"}\n7\n', "line 2: expected an object, found 7"),
             ("docs.jsonl", '{"id": "a"}', "line 1: has no column 'text'; found 'id'"),
-            ("docs.jsonl", '{"text": "x"}', "line 1: has no column 'id'; found 'text'"),
             ("docs.jsonl", '{"id": "a", "text": 5}', "line 1: the field 'text' is of type int"),
             ("docs.jsonl", '{"id": " ", "text": "x"}', "line 1: the field 'id' is blank"),
-            ("docs.jsonl", '{"id": "a\\nb", "text": "x"}', "line 1: the field 'id' contains a control character"),
             ("docs.jsonl", '{"id": ["a"], "text": "x"}', "line 1: the field 'id' is of type list"),
             ("docs.jsonl", '{"id": true, "text": "x"}', "line 1: the field 'id' is of type bool"),
             ("docs.jsonl", '{"id": "a", "text": "x"}\n' * 2, "line 2: the document 'a'"),
@@ -136,14 +117,13 @@ def refused():
             ("docs.jsonl", '{"doc_id": "a", "contents": "x"}', "corpus.id=doc_id corpus.text=contents"),
             ("docs.jsonl", '{"id": "a", "page_content": "x"}', "corpus.text=page_content"),
             ("docs.jsonl.gz", GZ[:-9], "cannot be unzipped to its end"),
+            ("docs.jsonl.gz", gzip.compress(b"x" * 101_000_000, 1), "larger than 100 MB"),
             ("docs.csv", "id,text\na,b,c\n", "line 2: found 3 cells, expected 2"),
             ("docs.csv", 'id,text\na,"b\n', "line 2: not CSV"),
             ("docs.csv", "id,id\na,b\n", "line 1: several columns have the name 'id'"),
             ("docs.csv", "key,text\na,b\n", "line 2: has no column 'id'; found 'key', 'text'"),
-            ("docs.tsv", "id\ttext\na\tb\tc\n", "line 2: found 3 cells, expected 2"),
             ("docs.parquet", b"PAR1 and then nothing", "not a Parquet file"),
             ("docs.parquet", parquet([{"id": "a", "text": "x"}])[:-20], "not a Parquet file"),
-            ("docs.parquet", parquet([{"id": "a", "text": 1.5}]), "row 1: the field 'text' is of type float"),
             ("docs.parquet", parquet([{"id": 1.5, "text": "x"}]), "row 1: the field 'id' is of type float"),
             ("docs.parquet", parquet([{"id": "a", "text": b"x"}]), "row 1: the field 'text' is of type bytes"),
             ("docs.parquet", parquet([{"id": "a", "text": "x"}, {"text": "y"}]), "row 2: the field 'id' is"),
@@ -151,7 +131,7 @@ def refused():
             ("docs.parquet", with_column(2**30, pyarrow.date32()), "rows 1 to 2: the field 'z'"),
             ("docs.parquet", with_column(2**62, pyarrow.duration("s")), "invalid value of type duration[s]"),
             ("docs.parquet", with_column(0, pyarrow.timestamp("us", "Mars/Base")), "timestamp[us, tz=Mars/Base]"),
-            ("docs.parquet", with_names("id", "text", "text"), "several columns have the name 'text'"),
+            ("docs.parquet", parquet(TWICE), "several columns have the name 'text'"),
         ],
         "text": [
             ("a.txt", b"caf\xe9", "line 1: not UTF-8"),
@@ -245,7 +225,7 @@ def test_what_is_odd_but_clear_is_read(tmp_path):
         ("docs.jsonl", b'\xef\xbb\xbf{"id": "a", "text": "x"}\r\n'),  # a byte order mark, and lines of Windows
         ("docs.csv", "id,text\r\na b,x\r\n"),  # an id with a space
     ):
-        assert len(TableCorpus(str(written(tmp_path, name, content))).read()) == 1, (name, content)
+        assert len(datasets.TableCorpus(str(written(tmp_path, name, content))).read()) == 1, (name, content)
 
 
 def test_what_is_no_file_is_named_and_not_waited_for(tmp_path):
@@ -262,21 +242,12 @@ def test_what_is_no_file_is_named_and_not_waited_for(tmp_path):
     assert all_misses(lines) == []
 
 
-@pytest.mark.usefixtures("long_work")
-def test_a_line_of_more_than_100_mb_is_refused(tmp_path):
-    path = tmp_path / "long.jsonl.gz"
-    with gzip.open(path, "wb", compresslevel=1) as file:
-        for _ in range(101):
-            file.write(b"x" * 10**6)
-    assert "larger than 100 MB" in refusal(TableCorpus(str(path)).read)
-
-
 def test_an_entity_of_a_word_document_reads_no_other_file(tmp_path):
     secret = written(tmp_path, "secret.txt", "the secret")
     entity = f'<!DOCTYPE a [<!ENTITY e SYSTEM "{secret.as_uri()}">]>'
     written(tmp_path, "a.docx", zipped(**{MAIN: f"{entity}{OPEN}<w:p><w:r><w:t>&e;</w:t></w:r></w:p>{CLOSE}"}))
     texts = []
-    line = refusal(lambda: texts.extend(TextCorpus(str(tmp_path / "a.docx")).read()))
+    line = refusal(lambda: texts.extend(datasets.TextCorpus(str(tmp_path / "a.docx")).read()))
     assert "the secret" not in line + "".join(document.text for document in texts)
 
 
@@ -284,11 +255,8 @@ CATALOGUE = [  # docs, queries, qrels, what the refusal names
     ("d\tx\n", "q\ty\n", "q 0 d x\n", "invalid literal for int"),
     ("d x\n", "q\ty\n", "q 0 d 1\n", "expected 2 fields, got 1"),
     ("d\tx\n", "q\ty\n", "q 0 d\n", "expected 4 columns, got 3"),
-    ("d\tx\nd\ty\n", "q\ty\n", "q 0 d 1\n", "the document 'd' occurs 2 times"),
     ("d\tx\n", "q\ty\n", "z 0 d 1\n", "judgment of 'd' for query 'z'"),
-    ("d\tx\n", "q\ty\n", "", "no query has a judgment"),
     ("", "q\ty\n", "q 0 d 1\n", "has no documents"),
-    ("d\tx\n", "q\ty\n", "q 0 d 99999999999\n", "the grade 99999999999"),
     (b"d\t\xe9\n", "q\ty\n", "q 0 d 1\n", "'utf-8' codec can't decode"),
     ("d\tx\n", "q\t \n", "q 0 d 1\n", "the text of query 'q' is blank"),
 ]
@@ -305,8 +273,15 @@ def test_a_malformed_dataset_of_the_catalogue(tmp_path):
         files = {"docs_tsv": docs, "queries_tsv": queries, "qrels_trec": qrels}
         paths = {kind: str(written(folder, kind, content)) for kind, content in files.items()}
         ir_datasets.registry.register(name := f"{tmp_path.name}-{row}", ir_datasets.create_dataset(**paths))
-        dataset = IrDatasetsDataset("small", name)
-        lines += [(refusal(lambda dataset=dataset: Dataset.from_collection(dataset.load(), PageChunker())), fact)]
+        dataset = datasets.IrDatasetsDataset("small", name)
+        lines += [
+            (
+                refusal(
+                    lambda dataset=dataset: datasets.Dataset.from_collection(dataset.load(), datasets.PageChunker())
+                ),
+                fact,
+            )
+        ]
     assert all_misses(lines) == []
 
 
@@ -327,8 +302,6 @@ def test_values_that_json_lacks_are_refused(tmp_path):
             lines += [(line, "a.parquet, row 1: "), (line, names[field])]
     assert all_misses(lines) == []
 
-
-# Fuzzing: any bytes, valid files with some of their bytes changed, and odd values
 
 PIECES = st.sampled_from(
     [b"\n", b"\t", b"1 0 m 1", b'"', b'{"id": "a", "text": "x"}', b'{"query": "q", "relevant_docs": ["1"]}',
@@ -380,9 +353,9 @@ SPAN_ROWS = st.builds(
     lambda row, references: {"question": "q", "corpus_id": "m", "references": references, **row}, ROWS, REFERENCES
 )
 LOADERS = {
-    "table": lambda path: TableCorpus(path, title="title", page="page").read(),
+    "table": lambda path: datasets.TableCorpus(path, title="title", page="page").read(),
     "questions": READERS["questions"],
-    "documents": lambda path: read_strictly(TableQuestions(path, "document", id="id"), DOCUMENTS),
+    "documents": lambda path: read_strictly(datasets.TableQuestions(path, "document", id="id"), DOCUMENTS),
     "spans": READERS["spans"],
 }
 
@@ -404,9 +377,6 @@ WORDS = st.sampled_from(["1", "q", "0", "m", "absent", "nan", "-1", "9" * 30, "\
 def test_odd_qrels_are_read_or_refused_in_one_line(tmp_path, qrels):
     path = written(tmp_path, "qrels", f"1 0 m 1\n{qrels}")
     refusal(lambda: [*read_qrels(path, "dataset.qrels")])
-
-
-# Through the command: exit status 2, and nothing is recorded
 
 
 def test_a_file_that_cannot_be_read_is_left_out_by_the_setting_that_the_refusal_shows(tmp_path, application, write_pdf):

@@ -83,9 +83,6 @@ def beir(tmp_path, write):
     return beir
 
 
-# Further judgments
-
-
 def test_judgments_are_added_to_those_of_a_table_and_replace_them_before_questions_are_selected(table, qrels):
     own = table("Who?,m.txt#2\nWhat?,\n")
     collection = replace(own, qrels=qrels("1\tm.txt#2\t0", "2\ta b#7\t1")).load()
@@ -112,8 +109,6 @@ def test_judgments_of_what_is_not_there_or_of_pages_beside_spans_are_refused(tab
     spans = replace(spans, on_error="skip", qrels=qrels("1\tm.txt#1\t1"))
     expect_refusal(spans.load, "dataset.qrels: own judges spans of text")
 
-
-# Questions without judgments
 
 TEXTS = ["How is iron kept?", "Where is the tea, the milk and the salt?"]
 ASKED = [{"query": text} for text in TEXTS]
@@ -158,8 +153,6 @@ def test_a_folder_of_beir_without_qrels_has_all_its_queries(beir):
         expect_refusal(lambda read=collection: Dataset.from_collection(read, PageChunker()), *facts)
     assert beir("query-id\tcorpus-id\tscore\nq2\td1\t1\n", TEXTS).load().judgments == (Judgment("q2", "d1", 1),)
 
-
-# Questions that cannot be used
 
 FAULTY = "iron,m.txt#1\nwho,9\n,2\nwhy,2\nwhy,8\n"
 
@@ -213,8 +206,6 @@ def test_a_ranking_says_of_how_many_queries_it_is(table, capsys):
         assert items.profile["left_out"] == out
         assert f"questions left out by dataset.on_error=skip: {out}" in capsys.readouterr().err
 
-
-# Groups
 
 FIELDS = [{"page": "1"}, {"page": "2"}, {"page": "1"}, {}, {"page": "3"}]
 COPIES = [

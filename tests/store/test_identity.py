@@ -161,9 +161,6 @@ def test_a_result_of_code_that_was_edited_is_computed_anew(tmp_path):
         before = edited_result
 
 
-# Components
-
-
 class Named:
     """An encoder that is no dataclass."""
 

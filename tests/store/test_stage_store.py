@@ -102,9 +102,6 @@ def test_a_single_wrong_bit_is_found_and_said(store):
         assert store.get("stage", 1, ones)["array"].tolist() == [1]
 
 
-# Room
-
-
 def fill(store, number, *, used):
     """An entry of a little over 0.1 MB, last used so many seconds after the epoch."""
     store.get("stage", number, lambda: {"array": np.full(12_500, number)})
@@ -195,9 +192,6 @@ def test_packed_texts_come_back(texts):
     assert unpacked(packed(texts)) == texts
 
 
-# Several processes
-
-
 def start_building(store):
     return subprocess.Popen([sys.executable, building.__file__, store.path], stdout=subprocess.PIPE, text=True)
 
@@ -219,9 +213,6 @@ def test_a_process_killed_while_building_holds_nobody_up(store, monkeypatch):
     process.wait()
     monkeypatch.setattr(building, "SECONDS", 0)
     assert store.get("stage", 1, building.build)["array"].tolist() == [1, 1, 1]
-
-
-# What a server reads
 
 
 def numbers(value):

@@ -39,8 +39,6 @@ def test_a_quote_that_occurs_twice_has_two_places():
     assert places_of("e", "e\u0301") == []  # the letter is another one
 
 
-# What another program has read, or a model has copied
-
 TEXT = (
     "Anaemia is com-\nmon. Give one \ufb01lm-coated  tablet\na day, after meals. Refer at 7 g/dl. "
     "Iron tablets are free."

@@ -126,9 +126,6 @@ def test_a_name_is_spelled_as_it_is_known():
     assert [names.of("Gebühr.pdf"), names.of("b"), names.of("ç")] == ["Gebu\u0308hr.pdf", "b", "ç"]
 
 
-# The content
-
-
 def test_negations_and_words_that_compare_are_content_but_not_what_a_text_says_about_the_answer():
     assert content_words("Should more of the Iron not be given with iron?") == ["more", "Iron", "not", "given"]
     assert content_stems("Tablets can't be given: tablets.") == ["tablet", "not", "given", "tablet"]
