@@ -29,17 +29,12 @@ ENCODER = "{_target_:ragsweep.retrieval.SentenceTransformerEncoder,batch_size:0}
 REFUSED = [  # overrides, and how the line begins: the setting, what was found, and some of what is expected
     ("k={a:1}", "k: found {'a': 1}, expected "),
     ("k=null", "k: found null, expected "),
-    ("k=2.5", "k: found 2.5, expected "),
-    ("k=[1,2]", "k: found [1, 2], expected "),
     ("~k", "k: no value; set it with +k=VALUE"),
     ("retriever.alpha=1.5", "retriever.alpha: found 1.5, expected less than or equal to 1"),
     ("evaluation.collapse=never", "evaluation.collapse: found 'never', expected after_cutoff or before_cutoff"),
-    ("evaluation.collapse={a:1}", "evaluation.collapse: found {'a': 1}, expected after_cutoff or before_cutoff"),
-    ("evaluation.resamples=1000000000", "evaluation.resamples: found 1000000000, expected "),
     ("evaluation.metrics.f1=null", "evaluation.metrics.f1: found null, expected "),
     ("evaluation.metrics.ndcg.gain=cubic", "evaluation.metrics.ndcg.gain: found 'cubic', expected linear or"),
     ("~retriever", "retriever: nothing is chosen; expected one of "),
-    ("~evaluation", "evaluation: nothing is chosen; expected one of "),
     ("~evaluation.collapse", "evaluation.collapse: no value; set it with +evaluation.collapse=VALUE"),
     ("+evaluation.gamma=1", "evaluation.gamma: no such setting (evaluation has"),
     ("+tracking.resum=true", "tracking.resum: no such setting (did you mean tracking.resume?)"),
@@ -183,6 +178,8 @@ def test_settings_are_those_of_the_built_objects_by_their_places():
         assert (
             settings_of(_target_="builtins.dict", metric=metric)["retriever.metric"] == f"builtins.dict(gain={text!r})"
         )
+    path, uri = f"{PROJECT}/data/x", f"sqlite:///{PROJECT}/mlruns/db"  # told relative to the project
+    assert portable({"at": path, "uri": uri}) == {"at": "data/x", "uri": "sqlite:///mlruns/db"}
     with pytest.raises(ConfigError, match=r"Letters\.without_effect: found the text 'store', expected names"):
         settings_of(_target_=f"{__name__}.Letters", store="x")
 
@@ -265,13 +262,6 @@ def test_every_plain_setting_of_a_used_component_has_the_path_where_it_is_writte
         for key in [key for key in node if not str(key).startswith("_") and key not in without_effect]:
             if not OmegaConf.is_interpolation(node, key) and isinstance(node[key], PLAIN):
                 assert f"{path}.{key}" in settings
-
-
-def test_a_path_inside_the_project_is_told_relative_to_it():
-    assert portable({"at": f"{PROJECT}/data/x", "uri": f"sqlite:///{PROJECT}/mlruns/db"}) == {
-        "at": "data/x",
-        "uri": "sqlite:///mlruns/db",
-    }
 
 
 def test_what_a_setting_names_is_known_by_its_annotation():

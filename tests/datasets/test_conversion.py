@@ -1,5 +1,7 @@
 """Datasets written in the layout of BEIR and read back: the same texts, queries, grades, and numbers."""
 
+from dataclasses import replace
+
 import pytest
 from application import in_this_process, printed_arguments
 from conversions import converted, metrics
@@ -26,23 +28,12 @@ PAGES = ("Iron tablets, daily.", "", "Birth plan; worms.")
 
 def small(unit="document", **changed):
     """Two documents, two questions with types and fields, and judgments with grades."""
-    documents = with_keys(
-        [
-            Document.from_pages("a b.pdf", [(str(n), f"a b.pdf#{n}", text) for n, text in enumerate(PAGES, start=1)]),
-            Document.from_pages("c", [("1", "c#1", "Zinc for {} days.\nCafé.")]),
-        ],
-        unit if unit != "passage" else "page",
-    )
-    units = {"document": ("a b.pdf", "c"), "page": ("a b.pdf#3", "c#1"), "page_number": ("3", "1")}
+    paged = Document.from_pages("a b.pdf", [(str(n), f"a b.pdf#{n}", text) for n, text in enumerate(PAGES, start=1)])
+    documents = with_keys([paged, Document.from_pages("c", [("1", "c#1", "Zinc for {} days.\nCafé.")])], unit)
+    first, second = {"document": ("a b.pdf", "c"), "page": ("a b.pdf#3", "c#1"), "page_number": ("3", "1")}[unit]
     queries = (Query("q1", "What of\n iron?", "fact", (("author", "Zoë"), ("id", "x"))), Query("q 2", "Zinc"))
-    judgments, references = (), ()
-    if unit == "passage":
-        references = (Reference("q1", "c", 0, 4), Reference("q1", "c", 9, 16), Reference("q 2", "a b.pdf", 0, 4))
-    else:
-        judgments = (Judgment("q1", units[unit][0], 2), Judgment("q 2", units[unit][1], 1))
-    of = "page" if unit == "page_number" else unit
-    fields = {"name": "small", "unit": of, "documents": documents, "queries": queries, "judgments": judgments}
-    return Collection(**{**fields, "references": references, **changed})
+    judgments = (Judgment("q1", first, 2), Judgment("q 2", second, 1))
+    return replace(Collection("small", unit.removesuffix("_number"), documents, queries, judgments), **changed)
 
 
 def texts(collection):
@@ -71,9 +62,13 @@ def test_texts_queries_and_grades_are_read_back_and_what_is_lost_is_said(tmp_pat
     assert [query.query_id for query in again.queries] == ["q1"]
 
 
+SPANS = (Reference("q1", "c", 0, 4),)
 BLANK = (Query("q 2", "a"), Query("q1 ", "c"))
 REFUSED = [
-    (small("passage"), "small: judges spans of text, which beir cannot express"),
+    (
+        replace(small(), unit="passage", judgments=(), references=SPANS),
+        "small: judges spans of text, which beir cannot express",
+    ),
     (small("page_number"), "small: judges page numbers of any document, which beir cannot express"),
     (small(documents=()), "small: has no documents"),
     (small(judgments=()), "small: has no judgments"),

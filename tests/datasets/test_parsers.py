@@ -169,18 +169,15 @@ def recipe():
 
 
 @pytest.mark.extra("recipes")
-@pytest.mark.parametrize("library", ["pdfplumber", "pymupdf"])
-def test_the_recipe_reads_the_pages_of_a_pdf(recipe, library, columns, tmp_path):
+def test_the_recipe_reads_pdfs_what_a_web_page_is_about_and_the_header_of_a_word_document(recipe, columns, tmp_path):
     (tmp_path / "pdfs").mkdir()
     columns.rename(tmp_path / "pdfs" / "columns.pdf")
-    [document] = recipe(library, tmp_path / "pdfs").read()
-    assert [page.unit for page in document.pages] == ["columns.pdf#1", "columns.pdf#2"]
-    assert Counter(document.text.split()) == Counter(" ".join([*LEFT, *RIGHT, *chain(*TABLE)]).split())
-    assert ("pregnancy. Give one tablet a day." in document.text) == (library == "pdfplumber")  # a line of the page
-
-
-@pytest.mark.extra("recipes")
-def test_the_recipe_reads_what_a_web_page_is_about_and_the_header_of_a_word_document(recipe, tmp_path):
+    for library in ("pdfplumber", "pymupdf"):
+        [document] = recipe(library, tmp_path / "pdfs").read()
+        assert [page.unit for page in document.pages] == ["columns.pdf#1", "columns.pdf#2"]
+        assert Counter(document.text.split()) == Counter(" ".join([*LEFT, *RIGHT, *chain(*TABLE)]).split())
+        is_by_lines = "pregnancy. Give one tablet a day." in document.text
+        assert is_by_lines == (library == "pdfplumber")
     (tmp_path / "iron.html").write_text(PAGE)
     [document] = recipe("trafilatura", tmp_path).read()
     assert "one hundred and eighty days" in document.text

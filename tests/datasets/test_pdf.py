@@ -4,9 +4,10 @@ import json
 import os
 import shutil
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
-import hydra.utils  # noqa: F401 - loaded before `unprivileged`, who may not read the folder of Python itself
+import hydra.utils  # noqa: F401 - loaded before a process loses its permissions, and may not read the folder of Python itself
 import pytest
 from font_pdfs import without_font
 from read_strictly import all_misses, expect_refusal, misses, refusal
@@ -186,39 +187,39 @@ def test_what_is_missing_or_no_file_is_named_and_not_waited_for(tmp_path, load, 
     assert all_misses(lines) == []
 
 
-@pytest.fixture
-def forbid(folder):
-    """Makes a file of a copy of the folder unreadable, and the process one without the permissions of root."""
+@contextmanager
+def forbidden(folder, name):
+    """A copy of a folder with a file that may not be read, by a process without the permissions of root."""
     before = os.geteuid()
     with tempfile.TemporaryDirectory() as root:
         Path(root).chmod(0o755)
-        data = shutil.copytree(folder.parent, Path(root) / "data")
-        data.chmod(0o755)
-
-        def forbid(name):
-            (data / name).chmod(0)
-            if before == 0:
-                os.seteuid(65534)
-            return data
-
-        yield forbid
-        os.seteuid(before)
+        copy = shutil.copytree(folder, Path(root) / "data")
+        copy.chmod(0o755)
+        (copy / name).chmod(0)
+        if before == 0:
+            os.seteuid(65534)
+        try:
+            yield copy
+        finally:
+            os.seteuid(before)
 
 
-@pytest.mark.parametrize(
-    ("name", "place"),
-    [
-        ("pdf/more", "pdf/more: cannot be listed"),
-        ("pdf/a.pdf", "'dataset.skip=[a.pdf]"),
-        ("pdf/more/b.pdf", "'dataset.skip=[more/b.pdf]"),
-        ("queries.json", "queries.json' cannot be read"),
-        (".", "cannot be read"),
-    ],
-)
-def test_what_may_not_be_read_is_named(forbid, name, place):
-    data = forbid(name)
-    dataset = pdf_dataset("small", str(data / "pdf"), str(data / "queries.json"))
-    expect_refusal(dataset.load, place, "(Permission denied)")
+FORBIDDEN = {
+    "pdf/more": "pdf/more: cannot be listed",
+    "pdf/a.pdf": "'dataset.skip=[a.pdf]",
+    "pdf/more/b.pdf": "'dataset.skip=[more/b.pdf]",
+    "queries.json": "queries.json' cannot be read",
+    ".": "cannot be read",
+}
+
+
+def test_what_may_not_be_read_is_named(folder):
+    lines = []
+    for name, place in FORBIDDEN.items():
+        with forbidden(folder.parent, name) as data:
+            line = refusal(pdf_dataset("small", str(data / "pdf"), str(data / "queries.json")).load)
+        lines += [(line, place), (line, "(Permission denied)")]
+    assert all_misses(lines) == []
 
 
 TWO, BOTH = {"a.pdf": ["one"], "b.pdf": ["one", "two"]}, {"a.pdf": ["one", "two"]}

@@ -62,6 +62,8 @@ BY_ROW = {"query": "question", "document": "file", "page": "page", "grade": "non
 BY_DOCUMENT = {"document": "doc", "grade": "none"}
 C_SHARP = ("C#", ["C#"], {"C#": 1})
 GRADE_LIKE = ("relevance_score", "is_correct", "Gold Score", "rating", "judgement", "is_rel")
+SPARSE = [{"query": "a", "relevant_docs": {"1": 2, "3": None}}, {"query": "b", "relevant_docs": {"1": None, "3": 1}}]
+OF_SPARSE = [("1", "book.pdf#1", 2), ("2", "book.pdf#3", 1)]
 READ = [  # judgments, the file that has them, and its settings
     (ONE, f"{HEAD}what,2\n", {}),
     (ONE, "question,page\nwhat,2\n", {"query": "question", **BY_PAGE}),
@@ -73,6 +75,7 @@ READ = [  # judgments, the file that has them, and its settings
     (ONE_AND_NOT_3, "query,page,g\nwhat,2,True\nwhat,3,False\n", BY_GRADE),
     (ONE, "query,relevant_docs,score\nwhat,2,1\n", {"grade": "score"}),
     (ONE, "query,relevant_docs,score\nwhat,2,7\n", {"fields": ["score"]}),
+    (ONE, "query,relevant_docs,source\nwhat,2,note.pdf\n", {"fields": ["source"], "documents": TWO}),
     ([("a", "book.pdf#2", 1)], "id,query,relevant_docs\na,what,2\n", {}),
     ([("3", "book.pdf#2", 1)], [{"key": 3, "query": "what", "relevant_docs": ["2"]}], {"id": "key"}),
     (ONE, "id,query,relevant_docs\na,what,2\n", {"id": None}),
@@ -102,6 +105,7 @@ READ = [  # judgments, the file that has them, and its settings
     *((ONE, f"{HEAD}q,{cell}\n", {}) for cell in ("2.0", "book.pdf#2", '"2;"', '"[""2""]"', "\"['2']\"")),
     *((ONE, f"{HEAD}q,{cell}\n", {}) for cell in ('"{""2"": 1}"', '"{""2"": ""1.0"", ""3"": null}"')),
     *((ONE, asking(value), {}) for value in ("2", 2.0, "book.pdf#2", ["2"], {"2": 1}, {"2": "1.0", "3": None})),
+    *((OF_SPARSE, SPARSE, {"name": name}) for name in ("q.json", "q.parquet")),  # a grade that only other rows have
     # the names of documents
     ([("1", "nan", 1)], f"{HEAD}what,nan\n", {"documents": (paged("nan", 1),), "unit": "document"}),
     ([("1", "3#1", 1)], "query,doc\nwhat,3\n", {"documents": NUMBERED, **BY_DOCUMENT}),
@@ -131,12 +135,6 @@ def test_columns_are_those_that_are_documented_or_named(tmp_path):
         if [tuple(judgment) for judgment in asked.judgments] != expected or numbers_of_rows:
             wrong.append((rows, settings, asked.judgments))
     assert wrong == []
-
-
-def test_a_grade_that_only_other_rows_have_is_null(tmp_path):
-    rows = [{"query": "a", "relevant_docs": {"1": 2, "3": None}}, {"query": "b", "relevant_docs": {"1": None, "3": 1}}]
-    for name in ("q.json", "q.parquet"):
-        assert judged(tmp_path, rows, {"name": name}) == [("1", "book.pdf#1", 2), ("2", "book.pdf#3", 1)]
 
 
 SEMICOLONS = "semicolons between several"
@@ -185,8 +183,11 @@ REFUSED = [  # a file, its settings, and what the refusal names: often the setti
     (asking("book.pdf, note.pdf"), {}, SEMICOLONS),
     (asking("0"), {}, "questions.first_page=0"),
     # of numpy, which is no list: Python joins '1' '2' to '12'
-    *((f'{HEAD}q,"{cell}"\n', {}, "line 2") for cell in ("['1' '2']", "['1' ... '9']", "['1' + '2']")),
-    *((f'{HEAD}q,"{cell}"\n', {}, "line 2") for cell in ("[1", "array(['1'])", "('1',)")),
+    *(
+        (f'{HEAD}q,"{cell}"\n', {}, "expected a list like")
+        for cell in ("['1' '2']", "['1' ... '9']", "['1' + '2']", "[1")
+    ),
+    *((f'{HEAD}q,"{cell}"\n', {}, "line 2") for cell in ("array(['1'])", "('1',)")),
     (f"{HEAD}what,nan\n", {}, "page 'nan' is not in the documents"),
     ("query,doc\nwhat,3\n", {"documents": BOOK, **BY_DOCUMENT}, "document '3'", "(there are 'book.pdf')"),
     ("query,doc\nwhat,book.pdf\n", BY_DOCUMENT, "(book.pdf has pages 1 to 6)"),

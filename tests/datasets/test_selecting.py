@@ -114,7 +114,6 @@ TEXTS = ["How is iron kept?", "Where is the tea, the milk and the salt?"]
 ASKED = [{"query": text} for text in TEXTS]
 FILES = {  # as people have them
     "objects.json": json.dumps(ASKED, indent=1),
-    "questions.jsonl": "".join(f"{json.dumps(row)}\n" for row in ASKED),
     "column.csv": f'query\n{TEXTS[0]}\n"{TEXTS[1]}"\n',
     "excel.tsv": f"query\tquery_type\n{TEXTS[0]}\twhat\n{TEXTS[1]}\twhere\n",
     "null.jsonl": "".join(json.dumps({"query": text, "relevant_docs": None}) + "\n" for text in TEXTS),
@@ -240,15 +239,11 @@ def test_a_field_names_the_groups_and_who_has_no_other_in_it_is_alone(capsys):
     assert groups_of(made, "query_id") == [None] * 3
     facts = "dataset.group: no question of mine has 'pages'", "'query_id', 'page'"
     expect_refusal(lambda: grouped(collection, "pages"), *facts)
+    without, by_page, alone = (grouped(collection, field).digest for field in (None, "page", "query_id"))
+    assert without == alone == collection.digest != by_page
     capsys.readouterr()
     assert groups_of(collection_of({"page": "1"}, {"page": "2"}), "page") == [None, None]
     assert "dataset.group: page puts no two questions" in capsys.readouterr().err
-
-
-def test_the_digest_knows_the_groups_and_is_as_it_was_without():
-    one = collection_of(*FIELDS)
-    without, by_page, alone = (grouped(one, field).digest for field in (None, "page", "query_id"))
-    assert without == alone == one.digest != by_page
 
 
 def test_a_table_of_questions_is_grouped_by_its_column(table):

@@ -81,12 +81,9 @@ def test_words_keep_their_marks_and_scripts_without_spaces_have_bigrams():
     assert {*asked} <= {*words("ห้องสมุดเปิดกี่โมง")} & {*words("ไปห้องสมุด")}
 
 
-def test_plain_words_are_between_white_space_without_punctuation():
+def test_plain_words_have_no_punctuation_and_a_letter_of_a_script_without_spaces_is_no_part_of_another_word():
     assert plain_words("Don't eat 0.5 well-known (leaves).") == ["dont", "eat", "05", "wellknown", "leaves"]
     assert plain_words("图书馆，开门") == ["图书", "书馆", "开门"]
-
-
-def test_a_letter_of_a_script_without_spaces_is_no_part_of_another_word():
     pattern = whole_word("ANC")
     assert pattern.search("请查ANC结果")
     assert not pattern.search("CANCER")
