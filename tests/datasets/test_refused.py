@@ -6,20 +6,22 @@ import gzip
 import io
 import json
 import os
+import shlex
 import zipfile
 
 import docx
 import pyarrow
 import pytest
-from application import assert_refused
+from composed_here import composed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow.parquet import write_table
-from read_strictly import all_misses, read_strictly, refusal, span_questions
+from read_strictly import all_misses, expect_refusal, read_strictly, refusal, span_questions
 from reportlab.pdfgen.canvas import Canvas
 
 from ragsweep import datasets
 from ragsweep.datasets.readers.qrels_files import read_qrels
+from ragsweep.experiment import Experiment
 
 DOCUMENTS = (datasets.Document.from_pages("m", [("1", "m#1", "Iron tablets.")]),)
 READERS = {
@@ -379,23 +381,26 @@ def test_odd_qrels_are_read_or_refused_in_one_line(tmp_path, qrels):
     refusal(lambda: [*read_qrels(path, "dataset.qrels")])
 
 
-def test_a_file_that_cannot_be_read_is_left_out_by_the_setting_that_the_refusal_shows(tmp_path, application, write_pdf):
+@pytest.mark.usefixtures("long_work")
+def test_a_file_that_cannot_be_read_is_left_out_by_the_setting_that_the_refusal_shows(tmp_path, write_pdf, capsys):
     write_pdf(tmp_path / "pdfs" / "a.pdf", "Fever in a child.", "")
     (tmp_path / "pdfs" / "b c.pdf").write_text("Dear reader")
     asked = [("What is a fever?", {"a.pdf#1": 1}), ("Who?", {"a.pdf#1": 0})]
     (tmp_path / "q.json").write_text(json.dumps([{"query": text, "relevant_docs": keys} for text, keys in asked]))
-    given = ["dataset=pdf", "retriever=sparse", "retriever.backend=bm25s", "dataset.name=small"]
+    given = ["dataset=pdf", "retriever=sparse", "retriever.backend=bm25s", "store.enabled=false", "dataset.name=small"]
     given += [f"dataset.documents={tmp_path}/pdfs", f"dataset.queries={tmp_path}/q.json"]
-    refused = application.script_here("run", *given)
-    assert_refused(refused, application, "b c.pdf: cannot be read as a PDF (it begins with 'Dear rea'")
-    assert "'dataset.skip=[\"b c.pdf\"]'" in refused.stderr
-    given.append('dataset.skip=["b c.pdf"]')
-    refused = application.script_here("run", "-m", *given, "k=1,2", "evaluation.relevance_level=2")
-    assert_refused(refused, application, "(evaluation.relevance_level)")
-    process = application.script_here("run", *given)
-    assert process.returncode == 0, process.stderr
-    assert "dataset.skip: 1 (b c.pdf)" in process.stderr
-    assert "scoring 0: 1 (Who?)" in process.stderr  # nothing is relevant for it
-    [run] = application.runs()
-    assert "b c.pdf" in run.data.params["dataset.skip"]
-    assert run.data.metrics["recall"] == 0.5
+    line = refusal(lambda: Experiment.of(composed(*given)))
+    assert "b c.pdf: cannot be read as a PDF (it begins with 'Dear rea'" in line
+    [shown] = [word for word in shlex.split(line.partition("); ")[2]) if word.startswith("dataset.skip=")]
+    given.append(shown)
+    expect_refusal(
+        lambda: Experiment.of(composed(*given, "evaluation.relevance_level=2")), "(evaluation.relevance_level)"
+    )
+    capsys.readouterr()
+    experiment = Experiment.of(composed(*given))
+    measured = experiment.measure()
+    assert experiment.settings["dataset.skip"] == ["b c.pdf"]
+    assert measured.values["recall"] == 0.5
+    printed = capsys.readouterr().err
+    assert "dataset.skip: 1 (b c.pdf)" in printed
+    assert "scoring 0: 1 (Who?)" in printed  # nothing is relevant for it
