@@ -24,6 +24,7 @@ from ragsweep.retrieval import Ranker
 from ragsweep.store.identity import PLAIN
 from ragsweep.store.stage_store import Store
 
+pytestmark = pytest.mark.usefixtures("long_work")
 SPARSE = "ragsweep.retrieval.SparseRetriever"
 ENCODER = "{_target_:ragsweep.retrieval.SentenceTransformerEncoder,batch_size:0}"
 REFUSED = [  # overrides, and how the line begins: the setting, what was found, and some of what is expected
@@ -68,7 +69,6 @@ def refusal(overrides, config=None):
     return ""
 
 
-@pytest.mark.usefixtures("long_work")
 def test_no_mapping_and_no_null_gets_round_a_rule():
     lines = [(refusal(overrides), beginning) for overrides, beginning in REFUSED]
     for alpha in (0, 0.5):
@@ -84,7 +84,6 @@ ACCEPTED = [
 ]
 
 
-@pytest.mark.usefixtures("long_work")
 def test_the_defaults_pass_and_k_may_be_as_large_as_the_candidates():
     assert [line for line in map(refusal, ACCEPTED) if line] == []
 
@@ -104,7 +103,6 @@ def asking(*rankers, **settings):
     return Walk(OmegaConf.merge({**composed(), "task": {}}, {"task": task})).build("task")
 
 
-@pytest.mark.usefixtures("long_work")
 def test_every_component_in_a_list_is_checked_and_a_default_need_not_be_in_the_configuration():
     task = asking({}, {"b": 0.5})
     assert (task.threshold, [ranker.b for ranker in task.rankers]) == (0.5, [0.75, 0.5])
@@ -114,7 +112,6 @@ def test_every_component_in_a_list_is_checked_and_a_default_need_not_be_in_the_c
         asking({}, {"b": 7})
 
 
-@pytest.mark.usefixtures("long_work")
 def test_whatever_larger_parts_are_returned_the_documents_are_loaded_once():
     passage, window, page = (Experiment.of(composed(f"returns={name}")).items for name in ("passage", "window", "page"))
     assert window is page
@@ -189,7 +186,6 @@ def used(*overrides):
     return dict(Experiment.built(composed(*overrides)).settings)
 
 
-@pytest.mark.usefixtures("long_work")
 def test_what_refers_to_a_group_or_names_its_option_is_built_once_and_named_like_the_group():
     walk = Walk(composed("reranker=mmr", "encoder.device=cpu"))
     task = walk.build("task")
@@ -205,7 +201,6 @@ def test_what_refers_to_a_group_or_names_its_option_is_built_once_and_named_like
     assert named == referring != settings
 
 
-@pytest.mark.usefixtures("long_work")
 def test_a_setting_that_has_no_effect_at_this_alpha_is_not_logged():
     settings = used("retriever.alpha=0")
     assert "retriever.sparse.k1" in settings
@@ -231,7 +226,6 @@ PLAIN_CHOICES = [[one for one in choices if one not in {*NEEDS_MORE, *" ".join(A
 OPTIONS = [" ".join(filter(None, row)) for row in zip_longest(*PLAIN_CHOICES)]  # of each group another one
 
 
-@pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize(
     "options", [*OPTIONS, *(pytest.param(row, marks=pytest.mark.extra("local")) for row in ASKING)]
 )
@@ -301,7 +295,6 @@ def built(tmp_path, monkeypatch):
     return build
 
 
-@pytest.mark.usefixtures("long_work")
 def test_a_name_stands_for_the_file_of_the_option_with_its_references_filled_in(built):
     walk, task = built("retriever.fusion=rrf", "reranker=letters", "k=7")
     for name, node in {"rrf": walk.config.retriever.fusion, "minmax": walk.config.fusion}.items():
@@ -313,7 +306,6 @@ def test_a_name_stands_for_the_file_of_the_option_with_its_references_filled_in(
     assert task.retriever.reranker is None
 
 
-@pytest.mark.usefixtures("long_work")
 def test_a_name_of_no_option_is_refused_in_one_line(built):
     for overrides, beginning in (
         (["retriever.fusion=rff"], "retriever.fusion: found 'rff', expected one of minmax, rrf, "),

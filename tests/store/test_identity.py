@@ -33,46 +33,35 @@ PACKAGE = {
 }
 
 
-@pytest.fixture
-def package(tmp_path, monkeypatch):
-    for name, text in PACKAGE.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path
-
-
 def digest(module):
     for function in (code._digest_of_folder, code._digest_of_rooms):
         function.cache_clear()
     return code.digest_of_module.__wrapped__(module)
 
 
-def test_a_change_in_the_package_of_a_module_or_beside_a_single_file_is_another_code(package):
+def test_a_change_in_the_package_of_a_module_or_beside_a_single_file_is_another_code(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name, text in PACKAGE.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
     digests = [digest("theirs.ranker")]
     assert digest("theirs.ranker") == digests[0]
     alone = digest("aside")
     for file in [file for file in PACKAGE if file.startswith("theirs/")]:
-        (package / file).write_text(f"{PACKAGE[file]}# changed\n")
+        (tmp_path / file).write_text(f"{PACKAGE[file]}# changed\n")
         digests.append(digest("theirs.ranker"))
     assert len({*digests}) == len(PACKAGE)
-    (package / "log.txt").write_text("Asked.")
+    (tmp_path / "log.txt").write_text("Asked.")
     assert digest("aside") == alone
-    (package / "aside_prompt.txt").write_text("Say so.")
+    (tmp_path / "aside_prompt.txt").write_text("Say so.")
     assert digest("aside") != alone
 
 
-@pytest.fixture
-def rooms(tmp_path, monkeypatch):
-    """A copy of the kernel."""
-    copy = tmp_path / "ragsweep"
-    shutil.copytree(PROJECT / "src/ragsweep", copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(code, "our_folders", lambda: (copy,))
-    return copy
-
-
 @pytest.mark.usefixtures("long_work")
-def test_the_room_of_a_module_and_those_below_it_are_its_code(rooms):
+def test_the_room_of_a_module_and_those_below_it_are_its_code(tmp_path, monkeypatch):
+    rooms = tmp_path / "ragsweep"
+    shutil.copytree(PROJECT / "src/ragsweep", rooms, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(code, "our_folders", lambda: (rooms,))
     for file, module, is_other in (
         ("retrieval/bm25.py", "ragsweep.retrieval.sparse", True),
         ("retrieval/bm25_prompt.txt", "ragsweep.retrieval.sparse", True),
@@ -86,15 +75,15 @@ def test_the_room_of_a_module_and_those_below_it_are_its_code(rooms):
         with (rooms / file).open("a") as changed:
             changed.write(f"# changed for {module}")
         assert (digest(module) != before) == is_other, (file, module)
+
+    def code_of_run():
+        digest("ragsweep.tasks.metric")
+        return code.digest_of_code.__wrapped__()
+
     for room, is_other in {"tasks": True, "retrieval": True, "report": False, "app": False}.items():
         before = code_of_run()
         (rooms / room / "new.py").write_text("NEW = True")
         assert (code_of_run() != before) == is_other, room
-
-
-def code_of_run():
-    digest("ragsweep.tasks.metric")
-    return code.digest_of_code.__wrapped__()
 
 
 def test_every_room_that_computes_counts():
@@ -228,23 +217,11 @@ class Lazy:
     def __init__(self, most=3):
         self._wanted, self.most = most, None
 
-    def rerank(self):
-        pass
-
-def strict():
-    return Cutoff(1)
-
-def lax():
-    return Cutoff(9)
-
-def first():
-    return lambda: 1
-
-def second():
-    return lambda: 2
-
-def same(of, times=1):
-    return of
+def strict(): return Cutoff(1)
+def lax(): return Cutoff(9)
+def first(): return lambda: 1
+def second(): return lambda: 2
+def same(of, times=1): return of
 """
 INNER = {"_target_": "makers.Cutoff", "most": 2}
 MADE = [  # a function or class, and its settings: each gives something else, though many objects of the same class
