@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import termios
+from textwrap import indent
 
 import application
 import pytest
@@ -81,53 +82,42 @@ def press(): signal.raise_signal(signal.SIGINT)
 IN_A_HANDLER = """
 try:
     try:
-        try:
-            press()
-        except BaseException as error:
-            press()
-            raise ImportError("half imported") from error
-    except ImportError:
         press()
-        terminal.end_if_signalled()
-except KeyboardInterrupt:
-    print("whole")
+    except BaseException as error:
+        press()
+        raise ImportError("half imported") from error
+except ImportError:
+    press()
+    terminal.end_if_signalled()
 """
 SWALLOWED = """
 try:
     press()
 except KeyboardInterrupt:
     pass
-try:
-    press()
-except KeyboardInterrupt:
-    print("whole")
+press()
 """
 IN_A_FINALISER = """
 class Held:
     def __del__(self): press()
 Held()
-try:
-    terminal.end_if_signalled()
-except KeyboardInterrupt:
-    print("whole")
+terminal.end_if_signalled()
 """
 CLOSING_FOR_LONG = """
 terminal.SECONDS_TO_UNWIND = 0
 try:
-    try:
-        press()
-    except KeyboardInterrupt:
-        press()
+    press()
 except KeyboardInterrupt:
-    print("whole")
+    press()
 """
 
 
 @pytest.mark.usefixtures("processes")
 def test_ctrl_c_is_raised_once_and_is_not_lost_but_by_a_process_that_ignores_it():
     """Each in a process of its own, since signals are remembered until its end."""
-    for rest in (IN_A_HANDLER, SWALLOWED, IN_A_FINALISER, CLOSING_FOR_LONG):
-        assert run(BEGIN + rest) == ("whole\n", ""), rest
+    for work in (IN_A_HANDLER, SWALLOWED, IN_A_FINALISER, CLOSING_FOR_LONG):
+        code = f"{BEGIN}try:{indent(work, '    ')}except KeyboardInterrupt: print('whole')"
+        assert run(code) == ("whole\n", ""), work
     ignoring = BEGIN.replace("default_int_handler", "SIG_IGN")
     assert run(f"{ignoring}press(); print('goes on')") == ("goes on\n", "")
 

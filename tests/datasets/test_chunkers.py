@@ -146,8 +146,6 @@ CUTS = [
     (RecursiveChunker(9, 3), "aa bb cc dd", ["aa bb cc", "cc dd"]),  # repeats the end of the previous one
     (RecursiveChunker(8, 4), "血压高。心率快。体温低。", ["血压高。心率快。", "心率快。体温低。"]),
     (RecursiveChunker(12, 8), SPACED, ["one two"]),  # white space adds no passage that only repeats
-    (RecursiveChunker(), " \n\t ", []),
-    (PageChunker(), " \n\t ", []),
     (PageChunker(), "  one\n\ntwo ", ["one\n\ntwo"]),
     (MarkdownChunker(), "".join(MARKDOWN), [part.strip() for part in MARKDOWN]),
 ]

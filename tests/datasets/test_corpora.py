@@ -60,6 +60,8 @@ def test_a_table_is_read_in_each_format_and_a_part_of_one_is_said_to_be_one(tmp_
 
 
 def test_the_columns_of_a_table_have_any_name_ids_may_be_numbers_and_each_row_may_be_a_page(tmp_path):
+    (tmp_path / "odd.jsonl").write_bytes(b'\xef\xbb\xbf{"id": "a b", "text": "x", "n": 1e999}\r\n')
+    assert texts(TableCorpus(str(tmp_path / "odd.jsonl"))) == {"a b": "x"}  # what is odd in it is clear, or not read
     path = table(tmp_path / "docs.parquet", [{"key": 7, "body": "tablets", "head": "Iron"}])
     assert texts(TableCorpus(path, id="key", text="body", title="head")) == {"7": "Iron tablets"}
     rows = [("m", "i", "Preface"), ("n", "1", "Other"), ("m", "1", ""), ("m", "2", "Iron")]
