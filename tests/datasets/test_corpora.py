@@ -1,15 +1,14 @@
 """Documents in the formats that people have; and the suites of what reads them and the questions about them."""
 
 import gzip
-import json
 from pathlib import Path
 from typing import ClassVar
 
 import docx
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from read_strictly import write_table
 from small import write_pdf
 
 from ragsweep.core.errors import ConfigError
@@ -36,36 +35,22 @@ def pages(document):
     return [(page.page_number, document.text[page.start : page.end]) for page in document.pages]
 
 
-def table(path, rows):
-    """Write rows in the format that the name says."""
-    frame = pd.DataFrame(rows)
-    if path.name.endswith(".parquet"):
-        frame.to_parquet(path)
-    elif path.name.endswith(".json"):
-        path.write_text(json.dumps(rows))
-    elif ".jsonl" in path.name:
-        frame.to_json(path, orient="records", lines=True)
-    else:
-        frame.to_csv(path, index=False, sep="\t" if ".tsv" in path.name else ",")
-    return str(path)
-
-
 def test_a_table_is_read_in_each_format_and_a_part_of_one_is_said_to_be_one(tmp_path, capsys):
     for kind in ("csv", "csv.gz", "tsv", "tsv.gz", "json", "jsonl", "jsonl.gz", "parquet"):
-        corpus = TableCorpus(table(tmp_path / f"docs.{kind}", ROWS))
+        corpus = TableCorpus(write_table(tmp_path / f"docs.{kind}", ROWS))
         assert texts(corpus) == {"a": "Iron tablets", "b": "Birth plan"}, kind
     for parts in (1, 3):  # as the Hugging Face hub names the files of a table
-        TableCorpus(table(tmp_path / f"a-00000-of-0000{parts}.jsonl", ROWS)).read()
+        TableCorpus(write_table(tmp_path / f"a-00000-of-0000{parts}.jsonl", ROWS)).read()
         assert ("one of 3 files of a table" in capsys.readouterr().err) is (parts == 3)
 
 
 def test_the_columns_of_a_table_have_any_name_ids_may_be_numbers_and_each_row_may_be_a_page(tmp_path):
     (tmp_path / "odd.jsonl").write_bytes(b'\xef\xbb\xbf{"id": "a b", "text": "x", "n": 1e999}\r\n')
     assert texts(TableCorpus(str(tmp_path / "odd.jsonl"))) == {"a b": "x"}  # what is odd in it is clear, or not read
-    path = table(tmp_path / "docs.parquet", [{"key": 7, "body": "tablets", "head": "Iron"}])
+    path = write_table(tmp_path / "docs.parquet", [{"key": 7, "body": "tablets", "head": "Iron"}])
     assert texts(TableCorpus(path, id="key", text="body", title="head")) == {"7": "Iron tablets"}
     rows = [("m", "i", "Preface"), ("n", "1", "Other"), ("m", "1", ""), ("m", "2", "Iron")]
-    path = table(tmp_path / "docs.csv", [dict(zip(("id", "page", "text"), row, strict=True)) for row in rows])
+    path = write_table(tmp_path / "docs.csv", [dict(zip(("id", "page", "text"), row, strict=True)) for row in rows])
     manual, other = TableCorpus(path, page="page").read()
     assert pages(manual) == [("i", "Preface"), ("1", ""), ("2", "Iron")]
     assert other.source == "n"
@@ -75,7 +60,7 @@ def test_the_columns_of_a_table_have_any_name_ids_may_be_numbers_and_each_row_ma
 def test_every_text_survives_each_format(tmp_path_factory, written):
     rows = [{"id": f"d{number}", "text": text} for number, text in enumerate(written)]
     for name in ("docs.csv", "docs.parquet", "docs.jsonl"):
-        corpus = TableCorpus(table(tmp_path_factory.mktemp("any") / name, rows))
+        corpus = TableCorpus(write_table(tmp_path_factory.mktemp("any") / name, rows))
         assert list(texts(corpus).values()) == [text.strip() for text in written]
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hypothesis import given
 from hypothesis import strategies as st
-from read_strictly import misses, read_strictly, refusal
+from read_strictly import misses, read_strictly, refusal, write_table
 
 from ragsweep.datasets import Document, Judgment, TableQuestions
 from ragsweep.datasets.readers.fields import EXPECTED, structured
@@ -27,16 +27,10 @@ HEAD = "query,relevant_docs\n"
 def written(tmp_path, rows, name="q.json", **settings):
     """Questions in a table of these rows, or in a file with this text or these bytes."""
     path = tmp_path / (name if isinstance(rows, list) else name.replace(".json", ".csv"))
-    if isinstance(rows, bytes):
-        path.write_bytes(rows)
-    elif isinstance(rows, str):
-        path.write_bytes(rows.encode())
-    elif name.endswith(".parquet"):
-        pd.DataFrame(rows).to_parquet(path)
-    elif name.endswith(".csv"):
-        pd.DataFrame(rows).to_csv(path, index=False)
+    if isinstance(rows, list):
+        write_table(path, rows)
     else:
-        path.write_text("\n".join(map(json.dumps, rows)) if name.endswith(".jsonl") else json.dumps(rows))
+        path.write_bytes(rows if isinstance(rows, bytes) else rows.encode())
     return TableQuestions(str(path), **settings)
 
 

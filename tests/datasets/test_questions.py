@@ -1,12 +1,11 @@
 """References as spans or texts, the recipes for files of other programs, the catalogue, and the data of others."""
 
 import json
-from pathlib import Path
 
 import pandas as pd
 import pytest
 from application import PROJECT
-from read_strictly import all_misses, read_strictly, refusal, span_questions
+from read_strictly import all_misses, in_catalogue, read_strictly, refusal, span_questions, write_table
 
 from ragsweep.datasets import (
     Dataset,
@@ -33,14 +32,7 @@ DOCUMENTS = (Document.from_pages("m", [("1", "m#1", "Iron.")]), Document.from_pa
 
 def written(tmp_path, *rows, name="spans.csv", document="corpus_id"):
     """Questions with references, in a table of these rows."""
-    path, frame = tmp_path / name, pd.DataFrame(rows)
-    if name.endswith(".parquet"):
-        frame.to_parquet(path)
-    elif name.endswith(".csv"):
-        frame.to_csv(path, index=False)
-    else:
-        path.write_text("\n".join(map(json.dumps, rows)) if name.endswith(".jsonl") else json.dumps(rows))
-    return span_questions(str(path), document)
+    return span_questions(write_table(tmp_path / name, rows), document)
 
 
 def asked(tmp_path, *rows, documents=DOCUMENTS, **table):
@@ -104,9 +96,7 @@ def test_further_columns_of_spans_are_kept_and_the_type_is_that_of_the_query_or_
 TREATED, ABSORBED = "Iron tablets treat anaemia.", "Tea keeps iron from being absorbed."
 TWO = (
     Document.from_pages("anaemia.txt", [("1", "anaemia.txt#1", f"{TREATED} Take one a day, with food.\n{ABSORBED}")]),
-    Document.from_pages(
-        "fever.txt", [("1", "f#1", "A fever above 38 °C needs a\nvisit. Drink enough. Take one a day.")]
-    ),
+    Document.from_pages("fever.txt", [("1", "f#1", "A fever of 39 °C needs a\nvisit. Drink enough. Take one a day.")]),
 )
 
 
@@ -138,7 +128,7 @@ UNCLEAR = [  # a row, and the column of the document
     (row((0, 6), answerable=False), "corpus_id", "expected an empty list, as answerable is false"),
     (row((0, 6), answerable="maybe"), "corpus_id", "'answerable' is \"maybe\""),
     (row("Take one a day"), None, "is in 2 documents ('anaemia.txt', 'fever.txt'); questions.document=COLUMN"),
-    (row("A fever above 38 °C needs a visit."), None, "is in no document as it is written; questions.document=COLUMN"),
+    (row("A fever of 39 °C needs a visit."), None, "is in no document as it is written; questions.document=COLUMN"),
     (row(""), None, "found the reference "),
     (row(" \n"), None, "found the reference "),
     (row((0, 6)), None, "names no document"),
@@ -177,12 +167,7 @@ def cook(tmp_path, monkeypatch):
 
     def cook(marker, files):
         for name, content in files.items():
-            if name.endswith(".parquet"):
-                pd.DataFrame(content).to_parquet(name)
-            elif name.endswith(".csv"):
-                pd.DataFrame(content).to_csv(name, index=False)
-            else:
-                Path(name).write_text(json.dumps(content, indent=2))
+            write_table(tmp_path / name, content)
         [code] = [code for code in RECIPES if marker in code]
         exec(compile(code, marker, "exec"), {})
 
@@ -221,9 +206,8 @@ def test_a_recipe_makes_a_table_of_the_file_of_another_program(cook, files, corp
     quoted = [(query_id, texts[source][start:end]) for query_id, source, start, end, _ in collection.references]
     assert [judgment[:2] for judgment in collection.judgments if judgment.grade == 1] + quoted == judged
     assert collection.queries[0].text == "what"
-    assert [query.query_id for query in collection.queries if not query.answerable] == ["q2"] * (
-        SQUAD in files.values()
-    )
+    unanswerable = [query.query_id for query in collection.queries if not query.answerable]
+    assert unanswerable == ["q2"] * (SQUAD in files.values())
 
 
 def test_the_files_of_the_notebook_about_spans_are_read_with_settings(tmp_path):
@@ -264,9 +248,8 @@ def expect_read(dataset, texts, query):
     collection = dataset.load()
     assert {document.source: document.text for document in collection.documents} == texts
     assert [(query.query_id, query.text) for query in collection.queries] == [query]
-    assert collection.judgments == tuple(
-        Judgment(query[0], unit, grade) for unit, grade in zip(texts, (2, 0), strict=True)
-    )
+    first, second = texts
+    assert collection.judgments == (Judgment(query[0], first, 2), Judgment(query[0], second, 0))
 
 
 @pytest.mark.real_data
@@ -297,27 +280,14 @@ def test_the_questions_of_financebench_have_their_answers_as_a_field(real_data):
     assert all([name for name, _ in query.fields] == ["answer"] for query in collection.queries)
 
 
-@pytest.fixture
-def registered(tmp_path):
-    """The id of a dataset of the catalogue that lies on this machine."""
-    import ir_datasets
-
-    files = {"docs_tsv": "d1\tIron tablets.\nd2\tBirth plan.\n", "queries_tsv": "q1\tWhat of iron?\n"}
-    files["qrels_trec"] = "q1 0 d1 2\nq1 0 d2 0\n"
-    for kind, text in files.items():
-        (tmp_path / kind).write_text(text)
-    name = f"ragsweep-{tmp_path.name}"
-    ir_datasets.registry.register(name, ir_datasets.create_dataset(**{kind: str(tmp_path / kind) for kind in files}))
-    return name
-
-
 @pytest.mark.extra("ir_datasets")
 class TestIrDatasets(DatasetContract):
     component = IrDatasetsDataset
 
     @pytest.fixture(autouse=True)
-    def dataset(self, registered):
-        type(self).settings = {"name": "small", "id": registered}
+    def dataset(self, tmp_path):
+        files = "d1\tIron tablets.\nd2\tBirth plan.\n", "q1\tWhat of iron?\n", "q1 0 d1 2\nq1 0 d2 0\n"
+        type(self).settings = {"name": "small", "id": in_catalogue(tmp_path, *files)}
 
     def test_a_dataset_of_the_catalogue_is_read(self, made):
         expect_read(made, {"d1": "Iron tablets.", "d2": "Birth plan."}, ("q1", "What of iron?"))

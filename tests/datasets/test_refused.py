@@ -16,7 +16,7 @@ from composed_here import composed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow.parquet import write_table
-from read_strictly import all_misses, expect_refusal, read_strictly, refusal, span_questions
+from read_strictly import all_misses, expect_refusal, in_catalogue, read_strictly, refusal, span_questions
 from reportlab.pdfgen.canvas import Canvas
 
 from ragsweep import datasets
@@ -253,15 +253,9 @@ CATALOGUE = [  # docs, queries, qrels, what the refusal names
 
 @pytest.mark.extra("ir_datasets")
 def test_a_malformed_dataset_of_the_catalogue(tmp_path):
-    import ir_datasets
-
     lines = []
-    for row, (docs, queries, qrels, fact) in enumerate(CATALOGUE):
-        folder = tmp_path / str(row)
-        folder.mkdir()
-        files = {"docs_tsv": docs, "queries_tsv": queries, "qrels_trec": qrels}
-        paths = {kind: str(written(folder, kind, content)) for kind, content in files.items()}
-        ir_datasets.registry.register(name := f"{tmp_path.name}-{row}", ir_datasets.create_dataset(**paths))
+    for row, (*files, fact) in enumerate(CATALOGUE):
+        name = in_catalogue(tmp_path / str(row), *files)
         lines.append((refusal(lambda name=name: check(datasets.IrDatasetsDataset("small", name).load())), fact))
     assert all_misses(lines) == []
 

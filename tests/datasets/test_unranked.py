@@ -6,7 +6,7 @@ import pytest
 import pytrec_eval
 from arguments import ARGUMENTS, COUNTERS, QRELS, written
 from letters import LetterEncoder
-from read_strictly import expect_refusal
+from read_strictly import expect_refusal, in_catalogue
 
 import ragsweep
 from ragsweep.core.timing import UNTIMED
@@ -162,19 +162,11 @@ def test_a_run_file_keeps_its_own_documents_out_of_ranks(ranking, tmp_path):
 
 @pytest.mark.extra("ir_datasets")
 def test_the_catalogue_leaves_it_out_of_the_benchmarks_of_beir(tmp_path):
-    import ir_datasets
-
-    judged = {**QRELS, "x": "c1"}
-    files = {
-        "docs_tsv": "".join(f"{name}\t{text}\n" for name, text in (ARGUMENTS | COUNTERS).items()),
-        "queries_tsv": "".join(f"{name}\t{text}\n" for name, text in {**ARGUMENTS, "d": " "}.items()),
-        "qrels_trec": "".join(f"{query} 0 {document} 1\n" for query, document in judged.items()),
-    }
-    for kind, text in files.items():
-        (tmp_path / kind).write_text(text)
-    made = ir_datasets.create_dataset(**{kind: str(tmp_path / kind) for kind in files})
-    for name, number in ((f"beir/here-{tmp_path.name}", 3), (f"trec/here-{tmp_path.name}", 0)):
-        ir_datasets.registry.register(name, made)
+    docs = "".join(f"{name}\t{text}\n" for name, text in (ARGUMENTS | COUNTERS).items())
+    queries = "".join(f"{name}\t{text}\n" for name, text in {**ARGUMENTS, "d": " "}.items())
+    qrels = "".join(f"{query} 0 {document} 1\n" for query, document in {**QRELS, "x": "c1"}.items())
+    for benchmark, number in (("beir/here", 3), ("trec/here", 0)):
+        name = in_catalogue(tmp_path, docs, queries, qrels, benchmark)
         selected = IrDatasetsDataset("small", name, ids=[*ARGUMENTS]).load()
         assert len(selected.left_out.documents) == number
         assert [len(selected.queries), {*selected.left_out.unselected}] == [3, {"d", "x"}]
