@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from unicodedata import normalize
 
 import arguments
@@ -66,14 +67,10 @@ def test_what_is_the_same_in_nfc_counts_once_also_where_the_corpus_lacks_it(ours
 # A dataset of each format, whose documents and questions are in one form, and whose judgments are in the other
 
 
-def of_beir(folder, ours, theirs, **settings):
+def of_beir(folder, ours, theirs, *, is_selected=False):
     corpus, queries = {normalize(ours, "dö"): "Tee"}, [{"_id": normalize(ours, "qö"), "text": "Tee"}]
     written = arguments.written(folder, corpus, queries, {normalize(theirs, "qö"): normalize(theirs, "dö")})
-    return beir_dataset("b", str(written), **settings)
-
-
-def of_a_selected_query(folder, ours, theirs):
-    return of_beir(folder, ours, theirs, ids=[normalize(theirs, "qö")])
+    return beir_dataset("b", str(written), ids=[normalize(theirs, "qö")] if is_selected else None)
 
 
 def of_added_judgments(folder, ours, theirs):
@@ -88,10 +85,6 @@ def of_pages(folder, ours, theirs, key="Übersicht"):
     return OwnDataset("t", AsIs((document(ours),)), TableQuestions(str(folder / "q.json")))
 
 
-def of_pages_with_documents(folder, ours, theirs):
-    return of_pages(folder, ours, theirs, f"{NAME}#Übersicht")
-
-
 def of_pdfs(folder, ours, theirs):
     """A folder with a file that is skipped."""
     (folder / "pdfs").mkdir()
@@ -103,10 +96,15 @@ def of_pdfs(folder, ours, theirs):
     return pdf_dataset("p", str(folder / "pdfs"), str(folder / "q.json"), skip=skip, store=NO_STORE)
 
 
+DATASETS = {
+    **{"added": of_added_judgments, "pdfs": of_pdfs, "pages": of_pages, "beir": of_beir},
+    "pages of documents": partial(of_pages, key=f"{NAME}#Übersicht"),
+    "a selected query": partial(of_beir, is_selected=True),
+}
+
+
 @forms
-@pytest.mark.parametrize(
-    "dataset", [of_beir, of_a_selected_query, of_added_judgments, of_pages, of_pages_with_documents, of_pdfs]
-)
+@pytest.mark.parametrize("dataset", DATASETS.values(), ids=DATASETS)
 def test_what_is_judged_is_what_the_corpus_has(tmp_path, ours, theirs, dataset):
     collection = dataset(tmp_path, ours, theirs).load()
     [query], [judgment], [document] = collection.queries, collection.judgments, collection.documents

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from select import select
@@ -13,10 +14,10 @@ from select import select
 import building
 import numpy as np
 import pytest
+from application import in_this_process
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragsweep.app.commands import stores
 from ragsweep.core.digest import digest
 from ragsweep.store.code import code_of_call
 from ragsweep.store.stage_store import CHECKSUMS, CompleteStore, ServingStore, Store, packed, unpacked
@@ -147,23 +148,15 @@ def test_a_disabled_store_builds_writes_and_deletes_nothing_that_is_kept(store):
     assert sorted(Path(store.path).rglob("*")) == before
 
 
-def test_the_command_shows_and_clears(store, monkeypatch, capsys):
+@pytest.mark.usefixtures("long_work")
+def test_the_command_shows_and_clears(store, tmp_path):
     fill(store, 1, used=0)
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["ragsweep", "--path", store.path, *arguments])
-        try:
-            status = stores.store()
-        except SystemExit as end:
-            status = end.code
-        return status, "".join(capsys.readouterr())
-
-    status, shown = command()
-    assert status == 0
-    assert shown.splitlines()[2].split()[:4] == ["stage", "1", "0.1", "MB"]
-    status, refused = command("--clear", "stag")
-    assert (status, "the store holds stage" in refused) == (2, True)
-    assert command("--clear", "stage") == (0, "deleted: 1, 0.1 MB\n")
+    command = partial(in_this_process, tmp_path, "store", "--path", store.path)
+    shown = command()
+    assert (shown.returncode, shown.stdout.splitlines()[2].split()[:4]) == (0, ["stage", "1", "0.1", "MB"])
+    refused = command("--clear", "stag")
+    assert (refused.returncode, "the store holds stage" in refused.stderr) == (2, True)
+    assert command("--clear", "stage").stdout == "deleted: 1, 0.1 MB\n"
     assert kept(store) == []
 
 
