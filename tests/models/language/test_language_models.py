@@ -76,7 +76,7 @@ class TestTiny(LanguageModelContract):
     component = TransformersModel
 
     @pytest.fixture(autouse=True)
-    def _of_the_folder(self, folder):
+    def _of_the_folder(self, folder, models):
         type(self).settings = {"model": str(folder), "device": "cpu"}
 
 
