@@ -1,12 +1,10 @@
 """Settings of a dataset: judgments from another file, questions that are left out or selected, and groups of them."""
 
-import json
 from dataclasses import replace
 
-import pandas as pd
 import pytest
 from conversions import METRICS
-from read_strictly import expect_refusal, refusal, span_questions
+from read_strictly import expect_refusal, refusal, span_questions, write_table
 
 from ragsweep.datasets import (
     Collection,
@@ -61,10 +59,10 @@ def table(write):
 
 
 @pytest.fixture
-def spans(write):
+def spans(tmp_path):
     """A dataset of two questions, one of which is about a document that is not there."""
     rows = [{"question": f"What of {name}?", "corpus_id": name, "references": ["Iron"]} for name in ("m", "n")]
-    return OwnDataset("own", CORPUS, span_questions(write("s.json", json.dumps(rows))))
+    return OwnDataset("own", CORPUS, span_questions(write_table(tmp_path / "s.json", rows)))
 
 
 @pytest.fixture
@@ -72,10 +70,9 @@ def beir(tmp_path, write):
     """A folder of BEIR with these qrels, or without any."""
 
     def beir(judged=None, queries=("hot", " "), **settings):
-        write("corpus.jsonl", '{"_id": "d1", "text": "Fever."}\n{"_id": "d2", "text": "Tea."}\n')
-        rows = ({"_id": f"q{number}", "text": text} for number, text in enumerate(queries, start=1))
-        write("queries.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
-        (tmp_path / "qrels").mkdir(exist_ok=True)
+        for name, texts in (("corpus", ("Fever.", "Tea.")), ("queries", queries)):
+            rows = [{"_id": f"{name[0].replace('c', 'd')}{at}", "text": text} for at, text in enumerate(texts, start=1)]
+            write_table(tmp_path / f"{name}.jsonl", rows)
         if judged is not None:
             write("qrels/test.tsv", judged)
         return beir_dataset("b", str(tmp_path), **settings)
@@ -92,9 +89,9 @@ def test_judgments_are_added_to_those_of_a_table_and_replace_them_before_questio
     assert collection.judgments == (Judgment("2", "m.txt#3", 1),)
 
 
-def test_judgments_are_added_to_questions_about_pdfs_and_to_a_folder_of_beir(tmp_path, write_pdf, write, qrels, beir):
+def test_judgments_are_added_to_questions_about_pdfs_and_to_a_folder_of_beir(tmp_path, write_pdf, qrels, beir):
     write_pdf(tmp_path / "pdfs" / "a.pdf", "one", "two")
-    asked = write("q.json", json.dumps([{"query": "Who?", "relevant_docs": ["1"]}]))
+    asked = write_table(tmp_path / "q.json", [{"query": "Who?", "relevant_docs": ["1"]}])
     dataset = pdf_dataset("small", str(tmp_path / "pdfs"), asked, qrels=qrels("1\ta.pdf#2\t2"))
     assert dataset.load().judgments == (Judgment("1", "a.pdf#1", 1), Judgment("1", "a.pdf#2", 2))
     for own in ((), (Judgment("q1", "d1", 2),)):
@@ -113,21 +110,17 @@ def test_judgments_of_what_is_not_there_or_of_pages_beside_spans_are_refused(tab
 TEXTS = ["How is iron kept?", "Where is the tea, the milk and the salt?"]
 ASKED = [{"query": text} for text in TEXTS]
 FILES = {  # as people have them
-    "objects.json": json.dumps(ASKED, indent=1),
-    "column.csv": f'query\n{TEXTS[0]}\n"{TEXTS[1]}"\n',
-    "excel.tsv": f"query\tquery_type\n{TEXTS[0]}\twhat\n{TEXTS[1]}\twhere\n",
-    "null.jsonl": "".join(json.dumps({"query": text, "relevant_docs": None}) + "\n" for text in TEXTS),
-    "questions.parquet": None,
+    **dict.fromkeys(("objects.json", "column.csv", "questions.jsonl", "questions.parquet"), ASKED),
+    "excel.tsv": [row | {"query_type": "what"} for row in ASKED],
+    "null.jsonl": [row | {"relevant_docs": None} for row in ASKED],
 }
 
 
-def test_questions_without_judgments_are_ranked_and_measured_once_these_are_added(tmp_path, write, qrels):
+def test_questions_without_judgments_are_ranked_and_measured_once_these_are_added(tmp_path, qrels):
     given = qrels("1\tm.txt\t1", "1\ta b\t0", "2\ta b\t1")
-    for name, text in FILES.items():
-        path = str(tmp_path / name) if text is None else write(name, text)
-        if text is None:
-            pd.DataFrame(ASKED).to_parquet(path)
-        dataset = OwnDataset("own", CORPUS, TableQuestions(path, unit="document"))
+    for name, rows in FILES.items():
+        questions = TableQuestions(write_table(tmp_path / name, rows), unit="document")
+        dataset = OwnDataset("own", CORPUS, questions)
         items = Dataset.from_collection(dataset.load(), PageChunker(), may_lack_judgments=True)
         assert ([query.text for query in items.queries], len(items.qrels.grade)) == (TEXTS, 0)
         expect_refusal(lambda own=dataset: Dataset.from_collection(own.load(), PageChunker()), "; ragsweep judge")
@@ -161,9 +154,8 @@ def test_questions_of_each_format_can_be_left_out(table, spans, beir):
         expect_refusal(dataset.load, "dataset.on_error=skip leaves ")
         collection = replace(dataset, on_error="skip").load()
         assert (len(collection.queries), collection.left_out.number) == (left, out)
-        assert {judgment.query_id for judgment in collection.judgments} <= {
-            query.query_id for query in collection.queries
-        }
+        [query] = collection.queries
+        assert {judgment.query_id for judgment in collection.judgments} <= {query.query_id}
 
 
 def test_questions_of_pages_that_no_document_has_can_be_kept_at_their_places(table):
