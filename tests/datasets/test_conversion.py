@@ -57,8 +57,9 @@ def test_texts_queries_and_grades_are_read_back_and_what_is_lost_is_said(tmp_pat
         assert texts(again) == texts(collection)
         assert again.queries == collection.queries
         assert set(again.judgments) == {*collection.judgments, absent}
-    losses, again = converted(tmp_path / "unjudged", small(judgments=(Judgment("q1", "c", 1),)))
-    assert "1 query without a judgment: they are written, but not read again" in losses
+    judgment, queries = Judgment("q1", "c", 1), (*small().queries, Query("q3", "Tea"))
+    losses, again = converted(tmp_path / "unjudged", small(judgments=(judgment,), queries=queries))
+    assert "2 queries without a judgment: they are written, but not read again" in losses
     assert [query.query_id for query in again.queries] == ["q1"]
 
 
