@@ -215,7 +215,7 @@ NEEDS_MORE = {  # files, extras
 ASKING = [  # a language model
     "ingest=questions query=hyde reranker=llm",
     "ingest=summary query=multi",
-    "ingest=context retriever=routed",
+    "ingest=context",
 ]
 GROUPS = "chunker dynamic_k encoder evaluation fusion index ingest query reranker retriever returns".split()
 CHOICES = [

@@ -83,15 +83,10 @@ def test_pypdf_reads_columns_in_the_order_of_the_file_and_the_bundled_manual_pag
 
 
 @pytest.mark.extra("parsers")
-def test_the_version_of_another_parser_is_a_setting_and_part_of_the_key_but_not_the_usual_one(
-    columns, store, monkeypatch
-):
-    usual, documents = PdfDocuments(str(columns)), PdfDocuments(str(columns), parser="pypdf", store=store)
-    assert ("parser" in usual.without_effect, usual.fingerprint) == (True, None)
-    assert ("parser" in documents.without_effect, documents.fingerprint) == (
-        False,
-        f"pypdf {metadata.version('pypdf')}",
-    )
+def test_the_version_of_another_parser_is_a_setting_and_part_of_the_key(columns, store, monkeypatch):
+    documents = PdfDocuments(str(columns), parser="pypdf", store=store)
+    assert documents.fingerprint == f"pypdf {metadata.version('pypdf')}"
+    assert "parser" not in documents.without_effect
     for _ in range(2):
         documents.read()
     assert [entry.stage for entry in store.entries()] == ["pages"]
@@ -137,7 +132,9 @@ def test_a_parser_that_fails_or_loses_a_page_names_itself_and_the_file(tmp_path,
     expect_refusal(lambda: pages("pypdf", path), "damaged.pdf: ", "it finds 2 pages, PDFium 3")
 
 
-def test_a_parser_that_is_not_installed_says_what_to_install(monkeypatch):
+def test_a_parser_that_is_not_installed_says_what_to_install_and_the_usual_one_is_no_setting(monkeypatch):
+    usual = PdfDocuments("a")
+    assert ("parser" in usual.without_effect, usual.fingerprint) == (True, None)
     monkeypatch.setitem(sys.modules, "pypdf", None)
     with pytest.raises(ConfigError, match=r"corpus\.parser: pypdf .*'ragsweep\[parsers\]'"):
         PdfDocuments("a", parser="pypdf")
