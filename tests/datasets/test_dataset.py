@@ -123,18 +123,9 @@ COLLECTIONS = st.builds(
     st.lists(st.builds(Judgment, IDS, UNITS, PLACES), max_size=2).map(tuple),
 )
 WORDS = st.sampled_from(["", "a", "b", "ab"])
-CASES = st.builds(
-    Case,
-    query_id=WORDS,
-    case=WORDS,
-    question=WORDS,
-    options=st.lists(st.builds(Option, WORDS, WORDS), max_size=2).map(tuple),
-    correct=WORDS,
-    specialty=st.none() | WORDS,
-    difficulty=st.none() | WORDS,
-    condition=st.none() | WORDS,
-    conditions=st.lists(st.none() | WORDS, max_size=2).map(tuple),
-)
+NAMES, OF_OPTIONS = st.none() | WORDS, st.lists(st.builds(Option, WORDS, WORDS), max_size=2).map(tuple)
+CONDITIONS = st.lists(NAMES, max_size=2).map(tuple)
+CASES = st.builds(Case, WORDS, WORDS, WORDS, OF_OPTIONS, WORDS, NAMES, NAMES, NAMES, CONDITIONS)
 
 
 @given(COLLECTIONS, COLLECTIONS, st.sampled_from(["unit", "documents", "queries", "judgments"]))

@@ -19,6 +19,7 @@ def paged(name, pages):
 
 
 BOOK, TWO = (paged("book.pdf", 6),), (paged("book.pdf", 6), paged("note.pdf", 1))
+DECIMAL = (paged("12", 1), paged("12.0", 1))  # a document is found by its own name, before a whole number
 NUMBERED = (paged("1", 1), paged("2", 1), paged("3", 1))
 WITH_C = (*BOOK, paged("C#", 1))
 HEAD = "query,relevant_docs\n"
@@ -77,16 +78,8 @@ READ = [  # judgments, the file that has them, and its settings
     (ONE, "query\trelevant_docs\nwhat\t2\n", {"delimiter": r"\t"}),
     (ONE_AND_3, 'question,file,page\nwhat,book.pdf,"2; 3"\n', BY_ROW),
     (ONE, [{"q": "what", "gold": {"pages": [2]}}], {"query": "q", "relevant": "gold.pages"}),
-    (
-        ONE,
-        [{"q": "what", "meta": {"file": "book.pdf"}, "p": 2}],
-        {"query": "q", "document": "meta.file", "page": "p", "grade": "none"},
-    ),
-    (
-        ONE,
-        [{"query": "what", "file": "book.pdf", "relevant_docs": [2]}],
-        {"document": "file", "page": "relevant_docs", "grade": "none"},
-    ),
+    (ONE, [{"query": "what", "meta": {"file": "book.pdf"}, "page": 2}], {"document": "meta.file", **BY_PAGE}),
+    (ONE, [{"query": "what", "doc": "book.pdf", "relevant_docs": [2]}], {**BY_DOCUMENT, "page": "relevant_docs"}),
     # as programs write CSV
     (ONE, ",query,relevant_docs\n0,what,2\n", {}),
     (ONE, "Unnamed: 0,query,relevant_docs\n0,what,2\n", {}),
@@ -105,11 +98,7 @@ READ = [  # judgments, the file that has them, and its settings
     ([("1", "3#1", 1)], "query,doc\nwhat,3\n", {"documents": NUMBERED, **BY_DOCUMENT}),
     ([("1", "3", 1)], "query,doc\nwhat,3\n", {"documents": NUMBERED, "unit": "document", **BY_DOCUMENT}),
     ([("1", "3", 1)], "query,doc\nwhat,3\n", {"documents": (), "unit": "document", **BY_DOCUMENT}),
-    (
-        [("1", "12.0", 1)],  # its own name, before a whole number
-        "query,doc\nq,12.0\n",
-        {"documents": (paged("12", 1), paged("12.0", 1)), "unit": "document", **BY_DOCUMENT},
-    ),
+    ([("1", "12.0", 1)], "query,doc\nq,12.0\n", {"documents": DECIMAL, "unit": "document", **BY_DOCUMENT}),
     *(([("1", "C##1", 1)], asking(value), {"documents": WITH_C}) for value in C_SHARP),
     *(([("1", "C#", 1)], asking(value), {"documents": WITH_C, "unit": "document"}) for value in C_SHARP),
     *(([("1", name, 1)], f'{HEAD}q,"[""{name}""]"\n', {"documents": ()}) for name in ("a, b", "a|b")),

@@ -176,7 +176,8 @@ def cook(tmp_path, monkeypatch):
 
 LLAMA_INDEX = {"queries": {"a": "what"}, "corpus": {"d1": "x", "d2": "y"}, "relevant_docs": {"a": ["d1"]}}
 AUTORAG = [{"qid": "a", "query": "what", "retrieval_gt": [["d1", "d2"], ["d3"]]}]
-AUTORAG_CORPUS = [{"doc_id": name, "contents": "x"} for name in ("d1", "d2", "d3")]
+OF_AUTORAG = {"corpus.parquet": [{"doc_id": name, "contents": "x"} for name in ("d1", "d2", "d3")]}
+AUTORAG_CORPUS = TableCorpus("corpus.parquet", id="doc_id", text="contents")
 LANGCHAIN = [{"question": "what", "relevant": [{"source": "m", "page": 0}]}]  # it counts from 0
 CONTEXTS = ["<1-hop>\n\nIron.", f"<2-hop>\n\n{WORMS}"]
 RAGAS = [{"user_input": "what", "reference_contexts": CONTEXTS, "reference": "x"}]
@@ -185,12 +186,7 @@ SQUAD = {"data": [{"title": "Normans", "paragraphs": [{"context": " Normandy is 
     {"id": "q2", "question": "Whose is it?", "answers": [], "is_impossible": True}]}]}]}  # fmt: skip
 COOKED = [  # the file of another program, and others beside it; the corpus; the unit; and what is judged
     ({"qa_dataset.json": LLAMA_INDEX}, TableCorpus("documents.jsonl"), "document", [("a", "d1")]),
-    (
-        {"qa.parquet": AUTORAG, "corpus.parquet": AUTORAG_CORPUS},
-        TableCorpus("corpus.parquet", id="doc_id", text="contents"),
-        "document",
-        [("a", "d1"), ("a", "d2"), ("a", "d3")],
-    ),
+    ({"qa.parquet": AUTORAG, **OF_AUTORAG}, AUTORAG_CORPUS, "document", [("a", "d1"), ("a", "d2"), ("a", "d3")]),
     ({"golden.json": LANGCHAIN}, AsIs(DOCUMENTS), "page", [("1", "m#1")]),
     ({"testset.csv": RAGAS}, AsIs(DOCUMENTS), "page", [("1", "Iron."), ("1", WORMS)]),
     ({"dev-v2.0.json": SQUAD}, TableCorpus("documents.jsonl"), "page", [("q1", "region of France")]),
