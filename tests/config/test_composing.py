@@ -134,7 +134,7 @@ def write(tmp_path, monkeypatch):
     return write
 
 
-def test_a_file_that_hydra_does_not_read_is_named(write, capsys):
+def test_a_file_that_hydra_does_not_read_is_named_and_a_recorded_configuration_with_its_command(write, capsys):
     for name in ("config.yaml", "defaults.yaml", "hydra/default.yaml", "retriever/mine.yml"):
         file = write(**{f"conf/{name}": "k: 1\n"}) / "conf" / name
         with pytest.raises(ConfigError) as refused:
@@ -144,6 +144,10 @@ def test_a_file_that_hydra_does_not_read_is_named(write, capsys):
     project = write(**{"config.yaml": "k: 1\n"})  # beside the folder of groups
     refuse_unread()
     assert capsys.readouterr().err.startswith(f"{project}/config.yaml: ")
+    write(**{"a run/config.yaml": "task: {_target_: x}\ntracking: {uri: x}\n", "a run/overrides.yaml": "[]"})
+    with pytest.raises(ConfigError) as refused:
+        refuse_unread(["-m", "k=1,3"], added="a run")
+    assert str(refused.value).endswith(f"cd {project} && ragsweep run --from 'a run/config.yaml' -m k=1,3")
 
 
 def test_files_that_are_read_are_left_alone_also_in_another_folder_of_groups(write):
@@ -156,11 +160,3 @@ def test_files_that_are_read_are_left_alone_also_in_another_folder_of_groups(wri
     write(**{"extra/retriever/sparse.yaml": "k1: 1\n"})
     with pytest.raises(ConfigError, match=r"extra/retriever/sparse\.yaml: .*rename.*RAGSWEEP_PROJECT"):
         refuse_unread(added="extra")
-
-
-def test_the_configuration_of_a_run_gets_the_command_that_reads_it(write):
-    record = "task: {_target_: x}\ntracking: {uri: x}\n"
-    project = write(**{"a run/config.yaml": record, "a run/overrides.yaml": "[]"})
-    with pytest.raises(ConfigError) as refused:
-        refuse_unread(["-m", "k=1,3"], added="a run")
-    assert str(refused.value).endswith(f"cd {project} && ragsweep run --from 'a run/config.yaml' -m k=1,3")

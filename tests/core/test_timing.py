@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from ragsweep.core import timing
-from ragsweep.core.digest import DigestedTexts, digest_texts
 
 
 def test_nothing_is_called_where_nothing_is_timed():
@@ -89,8 +88,3 @@ def test_times_of_several_stages_are_added_up_and_unknown_where_those_of_one_are
     note = timing.Note(("this",), 10.0, 9.0)
     assert timing.added_up([note, timing.Note(("that",), 5.0, 1.0)]) == timing.Note(("that", "this"), 15.0, 10.0)
     assert timing.added_up([note, timing.Note(timing.UNKNOWN)]) == timing.Note(timing.UNKNOWN)
-
-
-def test_the_digest_of_texts_is_the_same_when_it_is_remembered():
-    texts = ("ab", "c")
-    assert digest_texts(DigestedTexts(texts)) == digest_texts(texts) != digest_texts(("a", "bc"))

@@ -15,6 +15,7 @@ from omegaconf import OmegaConf
 
 from ragsweep.config.walk import Walk
 from ragsweep.core import digest as digests
+from ragsweep.core.digest import DigestedTexts, digest_texts
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.store import code
 from ragsweep.store.component import Component, declared
@@ -107,6 +108,11 @@ def test_another_version_of_a_package_that_computes_is_another_code_and_these_ar
     required = [requirement for requirement in metadata.requires("ragsweep") if "extra ==" not in requirement]
     names = {re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower() for requirement in required}
     assert {name.lower() for name in code.LIBRARIES} <= names
+
+
+def test_the_digest_of_texts_is_the_same_when_it_is_remembered():
+    texts = ("ab", "c")
+    assert digest_texts(DigestedTexts(texts)) == digest_texts(texts) != digest_texts(("a", "bc"))
 
 
 RANK = """

@@ -76,7 +76,7 @@ PICKLED = {"array.npy": pickled(), CHECKSUMS: json.dumps({"array.npy": sha256(pi
 
 
 @pytest.mark.filterwarnings("ignore:the store's")
-def test_a_damaged_entry_is_built_anew_and_nothing_is_ever_unpickled(store):
+def test_a_damaged_entry_is_built_anew_also_for_a_single_wrong_bit_and_nothing_is_ever_unpickled(store):
     built_anew = []
     for row, damage in enumerate([*DAMAGE, PICKLED]):
         store.get("stage", row, lambda: {"array": np.zeros(1)})
@@ -85,17 +85,14 @@ def test_a_damaged_entry_is_built_anew_and_nothing_is_ever_unpickled(store):
             file.unlink() if content is None else file.write_bytes(content)
         built_anew += [store.get("stage", row, build)["array"].tolist() == [1] for build in (ones, refuse)]
     assert built_anew == [True] * 2 * (len(DAMAGE) + 1)
-
-
-def test_a_single_wrong_bit_is_found_and_said(store):
-    store.get("stage", 1, lambda: {"array": np.zeros(1000)})
-    file = place(store, 1) / "array.npy"
+    store.get("stage", "bit", lambda: {"array": np.zeros(1000)})
+    file = place(store, "bit") / "array.npy"
     content = bytearray(file.read_bytes())
     content[5000] ^= 1
     file.write_bytes(content)
     verified.clear()  # as in another process
     with pytest.warns(UserWarning, match=r"array.npy is not what was written.*building it anew"):
-        assert store.get("stage", 1, ones)["array"].tolist() == [1]
+        assert store.get("stage", "bit", ones)["array"].tolist() == [1]
 
 
 def fill(store, number, *, used):
