@@ -53,8 +53,8 @@ def test_a_worked_example_has_its_value():
 
 
 def test_graded_judgments_in_the_worst_order():
-    for gain, expected in (("linear", 0.342499), ("exponential", 0.226869)):
-        means = measured([*"dcba"], {"a": 3, "b": 2, "c": 1, "d": 0}, 3, gain=gain)
+    for k, gain, expected in ((3, "linear", 0.342499), (3, "exponential", 0.226869), (5, "linear", 0.613827)):
+        means = measured([*"dcba"], {"a": 3, "b": 2, "c": 1, "d": 0}, k, gain=gain)
         assert means["ndcg"] == pytest.approx(expected, abs=1e-6)
 
 

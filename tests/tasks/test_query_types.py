@@ -55,28 +55,22 @@ def test_every_run_has_the_predicted_types_and_says_how_many_are_right():
     accuracy, by_type = measurement.sections[HEADING]
     assert f"{right.mean():.0%} of 24 queries were right" in accuracy
     assert all(f"{kind} {right[table['query_type'] == kind].sum()} of 12" in by_type for kind in KINDS)
+    task = task_of(ROUTED, asked())
+    routed = task.measure(task.load())
+    assert {"type_predicted", "route"} <= {*routed.per_item}  # those that its router predicted
+    assert HEADING not in routed.sections
 
 
-def test_a_type_of_too_few_queries_is_not_predicted_and_named():
+def test_what_has_too_few_queries_to_learn_from_is_not_predicted_and_named():
     measurement = measured(asked(rare=4))
     table = measurement.per_item
     assert table["type_predicted"].tolist()[:4] == [""] * 4
     assert {*table["type_predicted"][4:]} <= {*KINDS}
     assert "rare (4)" in measurement.sections[HEADING][-1]
-
-
-def test_nothing_is_predicted_where_there_are_no_two_types_to_learn():
-    for typed, says in ((0, False), (1, True)):
+    for typed, says in ((0, False), (1, True)):  # no two types
         measurement = measured(asked(typed=typed))
         assert "type_predicted" not in measurement.per_item
         assert (HEADING in measurement.sections) == says
-
-
-def test_a_routed_run_has_the_types_that_its_router_predicted():
-    task = task_of(ROUTED, asked())
-    measurement = task.measure(task.load())
-    assert {"type_predicted", "route"} <= {*measurement.per_item}
-    assert HEADING not in measurement.sections
 
 
 def test_types_are_predicted_from_other_folds_alone():
@@ -103,12 +97,9 @@ def lengths(table):
     return [len(retrieved.split("; ")) for retrieved in table["retrieved"]]
 
 
-def test_a_given_k_is_that_of_the_predicted_type_and_types_without_one_keep_the_k_of_the_run():
+def test_a_given_k_is_that_of_the_predicted_type_and_a_learnt_one_the_best_by_type_on_other_folds():
     table = measured(dynamic_k=TypeCutoff(k={"what": 2})).per_item
-    assert lengths(table) == [2 if kind == "what" else 10 for kind in table["type_predicted"]]
-
-
-def test_a_learnt_k_is_the_best_by_type_on_other_folds():
+    assert lengths(table) == [2 if kind == "what" else 10 for kind in table["type_predicted"]]  # else that of the run
     measurement = measured(dynamic_k=TypeCutoff(metric="recall", most=6))
     table = measurement.per_item
     assert lengths(table) == table["k_of_type"].astype(int).tolist()

@@ -5,8 +5,10 @@ import json
 import pytest
 import small
 from application import PROJECT, succeeded
+from composed_here import composed
 
 from ragsweep.core.hardware import machine
+from ragsweep.experiment import Experiment
 
 MS = "latency/mean_ms"
 QUICK = ["retriever=sparse", "decision.tokenizer=words"]
@@ -18,7 +20,7 @@ def latency_in(application, run) -> dict:
 
 def test_a_latency_that_is_kept_is_that_of_the_first_run_with_its_machine(application, dataset):
     own_store = [f"store.path={application.home / 'store'}"]
-    succeeded(application.run("-m", *dataset, *own_store, *QUICK, "k=1,3"))
+    succeeded(application.script_here("run", "-m", *dataset, *own_store, *QUICK, "k=1,3"))
     runs = application.children()
     assert len({run.data.metrics[MS] for run in runs}) == 1
     assert [latency_in(application, run)["machines"] for run in runs] == 2 * [[machine()]]
@@ -30,38 +32,32 @@ def test_a_latency_that_is_kept_is_that_of_the_first_run_with_its_machine(applic
 
 # Strategies
 
-OPTIONS = {path.stem for path in (PROJECT / "conf" / "strategy").glob("*.yaml")}
-SWEEP = ["-m", f"strategy={','.join(sorted(OPTIONS))}", "k=3"]
+OPTIONS = sorted(path.stem for path in (PROJECT / "conf" / "strategy").glob("*.yaml"))
 
 
-def swept(application, dataset):
-    """The runs of all strategies, by their names."""
-    succeeded(application.run(*dataset, *SWEEP))
-    return {run.info.run_name: run for run in application.children()}
-
-
-@pytest.fixture(scope="module")
-def strategies(shared_application, dataset):
-    return swept(shared_application, dataset)
-
-
-def test_every_strategy_is_another_configuration(strategies):
-    assert len(strategies) == len(OPTIONS) == 6
-    assert len({run.data.tags["config.digest"] for run in strategies.values()}) == len(OPTIONS)
+@pytest.mark.usefixtures("models")
+def test_every_strategy_is_measured_and_is_another_configuration(dataset, cache):
+    given = [*dataset, "k=3", f"store.path={cache}", "evaluation.resamples=100"]
+    experiments = [Experiment.of(composed(*given, f"strategy={name}")) for name in OPTIONS]
+    assert len({experiment.digest for experiment in experiments}) == len(OPTIONS) == 6
+    for experiment in experiments:
+        assert experiment.measure().values["recall"] > 0, experiment.settings
 
 
 @pytest.mark.soak
-def test_no_strategy_knows_how_its_queries_are_judged(strategies, shared_application, application, tmp_path):
+def test_no_strategy_knows_how_its_queries_are_judged(dataset, shared_application, application, tmp_path):
     """The relevant pages of each query go to the next query: no ranking changes."""
-    next_queries = [small.QUERIES[(row + 1) % len(small.QUERIES)] for row in range(len(small.QUERIES))]
+    next_queries = [*small.QUERIES[1:], small.QUERIES[0]]
     moved = [(query, pages, kind) for (query, _, kind), (_, pages, _) in zip(small.QUERIES, next_queries, strict=True)]
     arguments = small.arguments(tmp_path / "moved")
     small.write_queries(tmp_path / "moved" / "questions.json", moved)
-    again = swept(application, arguments)
-    for name, run in strategies.items():
-        before, after = (
-            (where.artifacts(one) / "results" / "ranking.trec").read_text()
-            for where, one in ((shared_application, run), (application, again[name]))
-        )
-        assert before == after, name
-        assert run.data.metrics != again[name].data.metrics, name
+    runs = []
+    for where, asked in ((shared_application, dataset), (application, arguments)):
+        succeeded(where.run(*asked, "-m", f"strategy={','.join(OPTIONS)}", "k=3"))
+        runs.append({run.info.run_name: (where.artifacts(run), run.data.metrics) for run in where.children()})
+    before, after = runs
+    assert len(before) == len(OPTIONS)
+    for name, (folder, metrics) in before.items():
+        texts = [(path / "results/ranking.trec").read_text() for path in (folder, after[name][0])]
+        assert texts[0] == texts[1], name
+        assert metrics != after[name][1], name
