@@ -62,11 +62,8 @@ def test_as_many_whole_passages_count_as_fit_into_a_budget(items):
             assert values["precision"][query] == pytest.approx(hits / len(taken) if taken else 0)
             assert measured.per_item["retrieved"][query].count("d") == len(taken)
         assert not measured.notices  # all rankings go beyond the budget, or to the end of the corpus
-
-
-def test_a_budget_needs_questions_that_have_an_answer(items):
     nobody = replace(items.queries[0], query_id="nobody", answerable=False)
-    with pytest.raises(ConfigError, match=r"^budget: "):
+    with pytest.raises(ConfigError, match=r"^budget: "):  # it needs questions that have an answer
         ranking_task(budget=50).check(replace(items, queries=(*items.queries, nobody)))
 
 
@@ -84,8 +81,9 @@ def grouped(groups):
     return ranking_task(metrics={"hit_rate": hit_rate}, k=1, resamples=1000).measure(items)
 
 
-def test_a_run_has_the_groups_of_its_queries_and_their_intervals():
-    alone, together = grouped([None] * 8), grouped(GROUPS)
+@pytest.mark.usefixtures("drawing")
+def test_a_run_has_the_groups_of_its_queries_and_their_intervals_also_in_its_charts():
+    alone, together, one = grouped([None] * 8), grouped(GROUPS), grouped(["all"] * 8)
     assert together.per_item["query_group"].tolist() == [*GROUPS[:-1], ""]
     assert "query_group" not in alone.per_item
     [score], [score_alone] = together.scores, alone.scores
@@ -95,14 +93,8 @@ def test_a_run_has_the_groups_of_its_queries_and_their_intervals():
     of_queries = confidence_intervals(values, resamples=1000)
     assert (score.low, score.high) == of_groups
     assert (score_alone.low, score_alone.high) == of_queries != of_groups
-
-
-@pytest.mark.usefixtures("drawing")
-def test_the_whiskers_of_a_query_type_are_those_of_its_groups():
-    """Of one group, nothing can be drawn but the group."""
     lengths = []
-    for groups in (["all"] * 8, [None] * 8):
-        measured = grouped(groups)
+    for measured in (one, alone):  # of one group, nothing can be drawn but the group
         [axes] = by_query_type(measured, measured.scores[0], 1000, 0).axes
         lengths.append(max(np.ptp(line[:, 1]) for lines in axes.collections for line in lines.get_segments()))
     assert lengths[0] == 0 < lengths[1]
@@ -136,16 +128,16 @@ def test_of_few_results_that_are_all_judged_nothing_is_unknown():
     assert "Judged@5 0.750" in repr(result)
 
 
-@pytest.mark.parametrize(("grades", "measured"), [({"a#1": 1, "a#2": 0}, True), ({"a#1": 1}, False)])
-def test_a_run_measures_it_where_some_judgments_say_not_relevant(grades, measured):
-    judgments = {("q", unit): grade for unit, grade in grades.items()}
-    items = dataset_of([paged("a", "iron", "iron tea", "iron milk")], {"q": "iron"}, judgments)
-    measurement = ranking_task(metrics={"ndcg": ndcg}).measure(items)
-    judged = measures_of(measurement).get("coverage/judged_at_k")
-    assert (judged and judged.value) == (pytest.approx(2 / 3) if measured else None)
-    assert ("incomplete_judgments" in measurement.facts) == measured
-    assert ("Incomplete judgments" in measurement.sections) == measured
-    assert measurement.facts.get("judged") == (pytest.approx((2 / 3, 1 / 2)) if measured else None)
+def test_a_run_measures_it_where_some_judgments_say_not_relevant():
+    for grades, measured in (({"a#1": 1, "a#2": 0}, True), ({"a#1": 1}, False)):
+        judgments = {("q", unit): grade for unit, grade in grades.items()}
+        items = dataset_of([paged("a", "iron", "iron tea", "iron milk")], {"q": "iron"}, judgments)
+        measurement = ranking_task(metrics={"ndcg": ndcg}).measure(items)
+        judged = measures_of(measurement).get("coverage/judged_at_k")
+        assert (judged and judged.value) == (pytest.approx(2 / 3) if measured else None)
+        assert ("incomplete_judgments" in measurement.facts) == measured
+        assert ("Incomplete judgments" in measurement.sections) == measured
+        assert measurement.facts.get("judged") == (pytest.approx((2 / 3, 1 / 2)) if measured else None)
 
 
 def test_no_machine_is_named_for_times_of_elsewhere(tmp_path):
@@ -179,11 +171,11 @@ class Approximate(SparseRetriever):
         return replace(super().rank(search, depth), recall_of_exact=np.full(len(search.queries), self.recall))
 
 
-@pytest.mark.parametrize(("share", "lines"), [(0.0, 1), (0.9, 0)])
-def test_a_run_says_it_first_and_in_its_report(share, lines):
+def test_a_run_says_it_first_and_in_its_report():
     items = dataset_of(map(unpaged, ("tea", "iron", "zinc")), {"q": "tea"}, {("q", "tea"): 1}, unit="document")
-    measured = ranking_task(Approximate(NO_STORE, recall=share)).measure(items)
-    sentences = [notice for notice in measured.notices if "the index, not the retriever" in notice]
-    assert len(sentences) == lines
-    assert measured.caution == "".join(sentences)
-    assert sum(sentences == [*section] for section in measured.sections.values()) == lines
+    for share, lines in ((0.0, 1), (0.9, 0)):
+        measured = ranking_task(Approximate(NO_STORE, recall=share)).measure(items)
+        sentences = [notice for notice in measured.notices if "the index, not the retriever" in notice]
+        assert len(sentences) == lines
+        assert measured.caution == "".join(sentences)
+        assert sum(sentences == [*section] for section in measured.sections.values()) == lines
