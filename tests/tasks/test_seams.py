@@ -41,11 +41,9 @@ from ragsweep.retrieval import (
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.tasks.ranking.ranking_task import RankingTask
 
-# Components that stand where ours need a model
-
 
 class LowerCase(Rewriter):
-    """A rewriter."""
+    """A rewriter that stands where ours needs a model."""
 
     def rewrite(self, queries):
         return [query.lower() for query in queries]
@@ -69,25 +67,11 @@ class AsksRanker(Expander):
         return Expansion((search,), UNTIMED, ("",) * len(search.queries))
 
 
-SEAMS = [
-    (SparseRetriever, "rank"),
-    (DenseRetriever, "rank"),
-    (FusedRetriever, "rank"),
-    (PipelineRetriever, "rank"),
-    (WeightedSum, "fuse"),
-    (ReciprocalRankFusion, "fuse"),
-    (EncoderReranker, "rerank"),
-    (GapCutoff, "rerank"),
-    (LowerCase, "rewrite"),
-    (SpellCheck, "expand"),
-    (WrittenQuery, "expand"),
-    (AsksRanker, "expand"),
-    (Telling, "ask_each"),
-    (Telling, "complete"),
-    (LetterEncoder, "encode"),
-    (ExactIndex, "open"),
-    (PageChunker, "split"),
-]
+SEAMS = [(kind, "rank") for kind in (SparseRetriever, DenseRetriever, FusedRetriever, PipelineRetriever)]
+SEAMS += [(WeightedSum, "fuse"), (ReciprocalRankFusion, "fuse"), (EncoderReranker, "rerank"), (GapCutoff, "rerank")]
+SEAMS += [(LowerCase, "rewrite"), (SpellCheck, "expand"), (WrittenQuery, "expand"), (AsksRanker, "expand")]
+SEAMS += [(Telling, "ask_each"), (Telling, "complete"), (LetterEncoder, "encode"), (ExactIndex, "open")]
+SEAMS += [(PageChunker, "split")]
 
 
 def tasks(store=NO_STORE, turn=0):
@@ -192,9 +176,5 @@ def test_a_ranker_that_finds_by_name_is_never_kept(store):
 
 
 def test_a_search_takes_no_judgments():
-    """What asked a search for values of a metric has nothing to ask.
-
-    What is `unranked` follows from the ids and fields of the queries (tests/datasets/test_unranked.py).
-    """
-    field_names = {"passages", "queries", "names", "unranked", "own"}
-    assert {field.name for field in fields(Search)} == field_names
+    """What is `unranked` follows from the ids and fields of the queries (tests/datasets/test_unranked.py)."""
+    assert {field.name for field in fields(Search)} == {"passages", "queries", "names", "unranked", "own"}

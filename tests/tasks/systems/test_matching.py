@@ -79,12 +79,9 @@ RESULTS = [  # a result, the dataset, and what it is among what is judged
 
 
 def test_a_result_is_found_by_its_id_or_source_and_page_or_text():
-    assert [(result, units(result, dataset)) for result, dataset, _ in RESULTS] == [
-        (result, expected) for result, _, expected in RESULTS
-    ]
-
-
-def test_pages_are_counted_from_0_where_the_setting_says_so():
+    matched = [(result, units(result, dataset)) for result, dataset, _ in RESULTS]
+    assert matched == [(result, expected) for result, _, expected in RESULTS]
+    # pages are counted from 0 where the setting says so
     assert units(Result((), "manual.pdf", "1"), first_page=0) == SECOND
     assert units(Result((), "manual.pdf", "0"), first_page=0) == ("manual.pdf#1",)
 
@@ -123,9 +120,7 @@ def test_all_results_are_matched_by_the_first_of_id_page_and_text_by_which_any_i
         assert places.by == by
         assert [bool(places.of(result).units) for result in results] == [False] * (len(results) - 1) + [True]
     assert Places(BOTH, Matching(by="text"), [by_id]).by == "text"
-
-
-def test_a_text_that_stands_twice_is_that_of_the_first_page():
+    # a text that stands twice is that of the first page
     places = Places(judged([paged("m", PAGES[0], PAGES[1], PAGES[0])], "m#3"), Matching())
     assert places.of(Result((), "", "", PAGES[0])).units == ("m#1",)
     assert places.of(Result((), "m", "", PAGES[0])).other_places == 1
