@@ -7,14 +7,18 @@ import numpy as np
 import pytest
 from outcomes import FACTS, SETTINGS, alpha_k, claims, decided, of_scores, over_alpha, with_measure
 
+from ragsweep.app.commands import composed
+from ragsweep.core.errors import ConfigError
+from ragsweep.experiment import Experiment
 from ragsweep.report.claims import veto_of
 from ragsweep.report.record import as_record
 from ragsweep.report.rows import summary_of
 from ragsweep.statistics import compare_with_best, shown_to_beat
 from ragsweep.statistics.repeats import components
-from ragsweep.sweeps import CostFront, Sweep, decide
+from ragsweep.sweeps import CostFront, DecisionSettings, Sweep, check_decision, decide
 from ragsweep.sweeps.choice import about_the_same
 from ragsweep.tasks.facts import MetricFact
+from ragsweep.tasks.metric import Metric
 
 TOKENS = "context/tokens"
 SHARE = MetricFact("f1", "F1", low=0, high=1, binary=True)
@@ -40,28 +44,21 @@ def decision():
     return decided(*runs)
 
 
-def test_a_test_compares_configurations_at_one_cutoff_only(decision):
+def test_a_test_compares_configurations_at_one_cutoff_only_whatever_else_was_measured(decision):
+    """The smallest k has the highest F1 by construction, but it is no competitor."""
     for cutoff, choice in decision.choices.items():
         scores = [outcome.per_query["f1"] for outcome in decision.sweep.outcomes if outcome.cutoff == cutoff]
         alone = compare_with_best(np.array(scores), resamples=1000)
         assert choice.allowed.standings.with_best.p.tolist() == alone.p.tolist()
         assert choice.allowed.best == alone.best
-
-
-def test_more_cutoffs_change_nothing_at_one_of_them(decision):
-    """The smallest k has the highest F1 by construction, but it is no competitor."""
-    alone = decide(decision.sweep.at(10)).choices[10].allowed.standings
-    assert alone.with_best.p.tolist() == decision.choices[10].allowed.standings.with_best.p.tolist()
+        of_cutoff = decide(decision.sweep.at(cutoff)).choices[cutoff].allowed.standings
+        assert of_cutoff.with_best.p.tolist() == alone.p.tolist()
     assert [choice.named.name for choice in decision.choices.values()] == [f"alpha=0.5 k={k}" for k in (3, 5, 10)]
 
 
-def test_the_headline_is_about_the_middle_cutoff_or_the_one_asked_for(decision):
+def test_the_headline_is_about_the_middle_cutoff_the_one_asked_for_or_one_that_meets_the_requirements(decision):
     assert decision.headline.cutoff == 5
-    asked = decide(replace(decision.sweep, settings=replace(SETTINGS, at=10)))
-    assert asked.headline.cutoff == 10
-
-
-def test_the_headline_is_about_a_cutoff_that_meets_the_requirements(decision):
+    assert decide(replace(decision.sweep, settings=replace(SETTINGS, at=10))).headline.cutoff == 10
     settings = replace(SETTINGS, require={"context/tokens": 400})
     few = decide(replace(decision.sweep, settings=settings))
     assert few.headline.cutoff == 3
@@ -69,23 +66,23 @@ def test_the_headline_is_about_a_cutoff_that_meets_the_requirements(decision):
     assert few.choices[10].excluded["alpha=1 k=10"] == "context/tokens 1000, required at most 400"
     assert veto_of(few) != "requirements"
     assert veto_of(decide(replace(few.sweep, settings=replace(settings, at=10)))) == "requirements"
+    runs = [replace(one, facts=replace(one.facts, cutoff="")) for one in (alpha_k(0, 3, 0.4), alpha_k(1, 5, 0.5))]
+    without = decided(*runs)
+    assert (list(without.choices), without.sweep.cutoff) == ([None], "")
 
 
-def test_what_does_not_meet_a_requirement_is_not_tested():
+def test_what_does_not_meet_a_requirement_or_was_not_measured_is_not_tested():
+    required = replace(SETTINGS, require={"latency/mean_ms": 50})
     runs = [run(0.5, 5, noisy(1, 0.6)), run(1, 5, noisy(2, 0.3)), run(0.7, 5, noisy(3, 0.9), latency=90.0)]
-    decision = decided(*runs, settings=replace(SETTINGS, require={"latency/mean_ms": 50}))
+    decision = decided(*runs, settings=required)
     assert decision.named.name == "alpha=0.5 k=5"
     assert [outcome.name for outcome in decision.headline.allowed.outcomes] == ["alpha=0.5 k=5", "alpha=1 k=5"]
     left_out = summary_of(decision).set_index("name").loc["alpha=0.7 k=5"]
     assert np.isnan(left_out["p_vs_best"])
     assert not left_out["tied_with_best"]
-
-
-def test_a_required_number_that_was_not_measured_is_not_met():
-    old = run(0.5, 5, noisy(1, 0.6))
-    old = replace(old, facts=replace(old.facts, measures={}))
-    decision = decided(run(1, 5, noisy(2, 0.5)), old, settings=replace(SETTINGS, require={"latency/mean_ms": 50}))
-    assert decision.headline.excluded == {"alpha=0.5 k=5": "latency/mean_ms was not measured"}
+    old = replace(runs[0], facts=replace(runs[0].facts, measures={}))
+    excluded = decided(runs[1], old, settings=required).headline.excluded
+    assert excluded == {"alpha=0.5 k=5": "latency/mean_ms was not measured"}
 
 
 def test_configurations_that_measure_the_same_count_once():
@@ -135,13 +132,6 @@ def test_the_record_is_plain_json_and_says_what_the_sentences_say(decision):
     assert record["fronts"][0]["members"][0]["name"].endswith("k=3")
 
 
-def test_a_sweep_without_a_cutoff_has_one_choice():
-    runs = [replace(one, facts=replace(one.facts, cutoff="")) for one in (alpha_k(0, 3, 0.4), alpha_k(1, 5, 0.5))]
-    decision = decide(Sweep(runs, {}, SETTINGS))
-    assert list(decision.choices) == [None]
-    assert decision.sweep.cutoff == ""
-
-
 def test_pairs_are_tested_only_if_the_metric_is_a_share():
     right = (np.random.default_rng(0).random((3, 60)) < np.array([[0.5], [0.8], [0.2]])).astype(float)
     runs = [run(alpha, 5, values) for alpha, values in zip((0, 0.5, 1), right, strict=True)]
@@ -189,13 +179,18 @@ def timed(alpha, ms, **about):
     return with_measure(run(alpha, 5, np.full(8, 0.5)), "latency/mean_ms", value=ms, **about)
 
 
+def front_of(*runs):
+    """The front of latency, with the names of those on it."""
+    [front] = decided(*runs, settings=COST_ALONE).fronts
+    return front, front.on_front.tolist()
+
+
 def test_a_time_is_shown_to_be_lower_by_the_times_of_single_queries_alone():
     for slow, fast, is_shown in SAMPLES:
         means = [float(np.mean(sample or [16.0 - 9 * alpha])) for alpha, sample in enumerate((slow, fast))]
         samples = zip((0, 1), means, (slow, fast), strict=True)
         runs = [timed(alpha, ms, sample=tuple(sample), machines=("this",)) for alpha, ms, sample in samples]
-        [front] = decided(*runs, settings=COST_ALONE).fronts
-        assert front.on_front.tolist() == [not is_shown, True], (slow, fast)
+        assert front_of(*runs)[1] == [not is_shown, True], (slow, fast)
 
 
 def test_times_differ_only_beyond_what_another_measurement_may_give():
@@ -203,23 +198,15 @@ def test_times_differ_only_beyond_what_another_measurement_may_give():
         measured = zip((0, 1), times, slowed_by, strict=True)
         spread = np.linspace(0.9, 1.1, 16)
         runs = [timed(alpha, ms, sample=tuple(ms * spread), slowed_by=load) for alpha, ms, load in measured]
-        [front] = decided(*runs, settings=COST_ALONE).fronts
+        front, on_front = front_of(*runs)
         assert about_the_same(front.sweep, "latency/mean_ms", *runs, share=0.02) == is_same, times
-        assert front.on_front.all() == is_same
-
-
-def test_of_costs_that_are_no_times_a_share_counts_as_nothing():
-    for tokens, is_same in ((500, True), (490, True), (489, False)):
-        runs = [
-            with_measure(run(at, 5, np.full(8, 0.5)), TOKENS, value=value) for at, value in ((0, 500.0), (1, tokens))
-        ]
+        assert all(on_front) == is_same
+    for tokens, is_same in ((500, True), (490, True), (489, False)):  # of what is no time, a share counts as nothing
+        costs = ((0, 500.0), (1, tokens))
+        runs = [with_measure(run(at, 5, np.full(8, 0.5)), TOKENS, value=value) for at, value in costs]
         assert about_the_same(Sweep(runs, {}, SETTINGS), TOKENS, *runs, share=0.02) == is_same
-
-
-def test_a_better_one_that_takes_about_the_same_time_beats():
     better, worse = run(0, 5, np.full(40, 0.8), latency=12.0), run(1, 5, np.full(40, 0.5), latency=10.0)
-    [front] = decided(better, worse, settings=COST_ALONE).fronts
-    assert front.on_front.tolist() == [True, False]
+    assert front_of(better, worse)[1] == [True, False]  # a better one that takes about the same time beats
 
 
 def test_what_is_said_to_beat_a_configuration_is_shown_to():
@@ -242,7 +229,7 @@ def repeated(name, values):
     return of_scores(name, values.mean(axis=0), {"model": name}, facts={**FACTS, **facts})
 
 
-def test_a_decision_says_where_whole_repeats_differ():
+def test_a_decision_says_where_whole_repeats_differ_and_what_was_asked_once():
     """Tests work on the mean of each question, which whole repeats that cancel out do not move."""
     rng = np.random.default_rng(1)
     questions = rng.normal(0, 1, (1, 50))
@@ -255,9 +242,59 @@ def test_a_decision_says_where_whole_repeats_differ():
     shifts = [claims(decision)["repeats"]["shift"] for decision in (level, shifted)]
     assert [bool(shift) for shift in shifts] == [False, True]
     assert [len(fact["means"]) for fact in as_record(level, "")["repeats"].values()] == [4, 4]
+    mixed = decided(level.sweep.outcomes[0], repeated("once", np.ones((1, 50))))
+    assert claims(mixed)["asked_once"]["names"] == ["once"]
+    assert "asked_once" not in claims(level)
 
 
-def test_answers_that_vary_and_were_asked_once_are_named():
-    often = repeated("a", np.random.default_rng(0).normal(0, 1, (4, 50)))
-    assert claims(decided(often, repeated("once", np.ones((1, 50)))))["asked_once"]["names"] == ["once"]
-    assert "asked_once" not in claims(decided(often))
+# Its settings: names and bounds are checked before anything is measured
+
+METRICS = [Metric("recall", "Recall", low=0, high=1), Metric("hit_rate", "Hit rate", low=0, high=1, binary=True)]
+METRICS_OF_COST = [Metric("latency/p95_ms", "Latency", "ms", higher_is_better=False, low=0)]
+NAMES = {"prefer": "latency/p95_ms", "target": {"hit_rate": 0.9}, "gains": ["hit_rate"], "costs": ["latency/p95_ms"]}
+WRONG = [  # settings, and how the refusal begins
+    ({"metric": "recal"}, "metric: found 'recal', expected a metric that is measured: recall or hit_rate"),
+    ({"metric": "latency/p95_ms"}, "metric: found 'latency/p95_ms'"),
+    ({"require": {"latency/p95": 50}}, "require: found 'latency/p95', expected something that is measured (did you"),
+    ({"require": {"recall": 80}}, "require.recall: found 80, expected a number from 0 to 1"),
+    ({"require": {"latency/p95_ms": -1}}, "require.latency/p95_ms: found -1"),
+    ({"prefer": "speed"}, "prefer: found 'speed'"),
+    ({"gains": ["f1"]}, "gains: found 'f1'"),
+    ({"target": {"recall": 0.9}}, "target: found 'recall', expected a metric that is 0 or 1: hit_rate"),
+    ({"target": {"hit_rate": 1}}, "target.hit_rate: found 1, expected a share between 0 and 1, such as 0.9"),
+    *(({"margin": margin}, f"margin: found {margin}") for margin in (1, 1e300)),  # that everything keeps
+    ({"margin": float("inf")}, "margin: found "),
+    ({"metric": "depth", "margin": 0.1}, "margin: depth has no bounds"),
+]
+BAD = {  # an override, and the setting that the refusal names
+    "decision.margin=0": "decision.margin: found 0",
+    "decision.require=[recall]": "decision.require: found ['recall']",
+    "decision.require={recall: high}": "decision.require.recall: found 'high'",
+    "decision.metrik=f1": "decision.metrik: no such setting (did you mean decision.metric?)",
+    "decision.metric=f2": "decision.metric: found 'f2'",
+}
+
+
+@pytest.mark.usefixtures("long_work")
+def test_what_is_not_measured_or_impossible_is_refused_before_data_are_loaded():
+    def check(**changed):
+        depth = Metric("depth", "Depth", low=0)
+        check_decision(replace(DecisionSettings("recall"), **changed), [*METRICS, depth], METRICS_OF_COST)
+
+    check(margin=0.99)
+    check(require={"recall": 0.8, "latency/p95_ms": 50}, **NAMES)
+    for changed, message in WRONG:
+        with pytest.raises(ConfigError) as error:
+            check(**changed)
+        assert str(error.value).startswith(f"decision.{message}")
+    for override, message in BAD.items():
+        with pytest.raises(ConfigError) as error:
+            Experiment.of(composed(["dataset=pdf", "dataset.documents=absent", "dataset.queries=absent", override]))
+        assert message in str(error.value)
+
+
+def test_a_bad_decision_is_refused_before_the_sweep(application):
+    process = application.script_here("run", "-m", *application.arguments("k=3,5", "decision.at=10"))
+    assert process.returncode == 2
+    assert "decision.at: found 10, expected a measured cutoff: 3, 5" in process.stderr
+    assert not application.runs()

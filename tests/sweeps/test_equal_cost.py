@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from outcomes import FACTS, SETTINGS, claims, facts_of, of_scores
+from outcomes import FACTS, SETTINGS, claims, decided, facts_of, of_scores
 from simulated import at_most
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.report import rows_of
 from ragsweep.report.claims import veto_of
 from ragsweep.report.report_charts import report_charts
-from ragsweep.sweeps import DecisionSettings, Sweep, check_at, check_decision, decide
+from ragsweep.sweeps import DecisionSettings, check_at, check_decision
 from ragsweep.tasks.metric import Metric
 
 TOKENS = "context/tokens"
@@ -42,7 +42,7 @@ def chunks(sizes=(200, 800), cutoffs=(5,), *, means=(0.3, 0.7), settings=SETTING
             runs.append(
                 replace(one, facts=replace(one.facts, metrics={**metrics, **of_text}, **facts), per_query=table)
             )
-    return decide(Sweep(runs, {}, settings))
+    return decided(*runs, settings=settings)
 
 
 VETOES = [
@@ -65,17 +65,13 @@ VETOES = [
 
 @pytest.mark.usefixtures("long_work")
 def test_what_wins_by_returning_more_text_is_not_shipped():
+    """How much more is said: tokens, where both were counted in the same way; else the characters of a passage."""
     assert [(more, veto) for more, veto in VETOES if veto_of(chunks(**more)) != veto] == []
-
-
-def test_it_is_said_how_much_more_text_the_winner_returns():
-    """Tokens, where both were counted in the same way; else the characters of a passage."""
     claim = claims(chunks())["unequal_text"]
     assert [claim[name] for name in ("label", "other", "texts", "unit")] == [
         *("size 800", "size 200", [1000, 250], "tokens"),
     ]
-    counted = Sweep([run(200, 2, [0.1] * 40), run(800, 2, [0.9] * 40, counted_by="a model")], {}, SETTINGS)
-    claim = claims(decide(counted))["unequal_text"]
+    claim = claims(decided(run(200, 2, [0.1] * 40), run(800, 2, [0.9] * 40, counted_by="a model")))["unequal_text"]
     assert (claim["texts"], claim["unit"]) == ([800, 200], "characters a passage")
 
 
@@ -91,42 +87,41 @@ def within(size, budget, scores, *, tokens, ranked=3):
 @pytest.mark.usefixtures("drawing")
 def test_a_gain_is_drawn_over_the_budgets_that_were_measured():
     runs = [within(size, budget, [size / 1000] * 9, tokens=budget) for size in (200, 800) for budget in (300, 900)]
-    [axes] = dict(report_charts(decide(Sweep(runs, {}, SETTINGS))))["by_cutoff.svg"].axes
+    [axes] = dict(report_charts(decided(*runs)))["by_cutoff.svg"].axes
     curves = {tuple(line.get_xdata()): list(line.get_ydata()) for line in axes.lines if line.get_label()[0] != "_"}
     assert [*curves] == [(300, 900)]
-    one = [outcome for outcome in runs if outcome.cutoff == 300]
-    assert "by_cutoff.svg" not in dict(report_charts(decide(Sweep(one, {}, SETTINGS))))
+    assert "by_cutoff.svg" not in dict(report_charts(decided(*(run for run in runs if run.cutoff == 300))))
+
+
+def by(metric, *runs, **settings):
+    """The decision by a metric of nothing but tokens."""
+    return decided(*runs, settings=DecisionSettings(metric, costs=[TOKENS], **settings))
 
 
 def test_a_metric_that_a_shorter_list_can_win_is_doubted():
     runs = [within(size, 300, [size / 1000] * 9, tokens=290) for size in (200, 800)]
-    settings = {"costs": [TOKENS], "gains": ["recall"]}
-    doubted = claims(decide(Sweep(runs, {}, DecisionSettings("f1", **settings))))
-    assert doubted["other_lengths"]["gain"] == "recall"
-    assert "other_lengths" not in claims(decide(Sweep(runs, {}, DecisionSettings("recall", **settings))))
+    assert claims(by("f1", *runs, gains=["recall"]))["other_lengths"]["gain"] == "recall"
+    assert "other_lengths" not in claims(by("recall", *runs, gains=["recall"]))
 
 
 def test_the_headline_is_about_the_budget_that_was_asked_for_though_not_all_spend_it():
     sizes = [(size, budget) for size in (300, 800) for budget in (300, 800)]
     runs = [within(s, b, [s / 1000] * 9, tokens=min(b, s), ranked=100) for s, b in sizes]
     for at, cutoff in ((None, 300), (800, 800)):
-        decision = decide(Sweep(runs, {}, DecisionSettings("f1", costs=[TOKENS], at=at)))
+        decision = by("f1", *runs, at=at)
         assert (decision.headline.cutoff, claims(decision)["choice"]["label"]) == (cutoff, "size 800")
 
 
-@pytest.mark.parametrize("ranked", [100, 3])
-def test_within_a_budget_what_does_not_fit_is_no_ranking_that_ends(ranked):
+def test_within_a_budget_what_does_not_fit_is_no_ranking_that_ends():
     """It ends where no more is ranked, not where the next passage is too long."""
     tokens = {(200, 300): 300, (200, 3000): 600, (800, 300): 300, (800, 3000): 3000}
-    runs = [
-        within(size, budget, [size / 1000] * 20, tokens=spent, ranked=ranked)
-        for (size, budget), spent in tokens.items()
-    ]
-    by_name = claims(decide(Sweep(runs, {}, DecisionSettings("f1", costs=[TOKENS], gains=["f1"]))))
-    assert ("unspent" in by_name) == (ranked == 100)
-    if ranked == 100:
-        assert [by_name["unspent"][name] for name in ("labels", "most", "k")] == [["size 200"], [600, 600], 200]
-    assert by_name["choice"]["where"] == " at every budget"
+    of_ranked = []
+    for ranked in (3, 100):
+        runs = [within(s, b, [s / 1000] * 20, tokens=spent, ranked=ranked) for (s, b), spent in tokens.items()]
+        of_ranked.append(claims(by("f1", *runs, gains=["f1"])))
+        assert of_ranked[-1]["choice"]["where"] == " at every budget"
+    assert "unspent" not in of_ranked[0]
+    assert [of_ranked[1]["unspent"][name] for name in ("labels", "most", "k")] == [["size 200"], [600, 600], 200]
 
 
 def test_a_budget_of_a_task_that_has_none_is_refused():
@@ -156,12 +151,11 @@ def test_strategies_that_are_equal_within_a_budget_are_rarely_told_apart(times):
     most, apart, apart_at_k = times(400), 0, []
     for seed in range(most):
         firsts = strategies(np.random.default_rng((12, seed)))
-        settings = DecisionSettings("f1", costs=[TOKENS])
         equal = [within(size, 1200, reached(first, 1200), tokens=1200) for size, first in firsts.items()]
-        apart += len(decide(Sweep(equal, {}, settings)).headline.tied) < 2
+        apart += len(by("f1", *equal).headline.tied) < 2
         if seed % 5 == 0:  # all of them would only take longer
             at_4 = [run(size, 4, reached(first, 4 * size), tokens=4 * size) for size, first in firsts.items()]
-            apart_at_k.append(len(decide(Sweep(at_4, {}, settings)).headline.tied) < 2)
+            apart_at_k.append(len(by("f1", *at_4).headline.tied) < 2)
     assert apart / most <= at_most(0.05, most)
     assert all(apart_at_k)
 
@@ -174,29 +168,23 @@ def by_size_and_k(best_at, tokens=None, cutoffs=(5, 10)):
         for size in (200, 800)
         for k in cutoffs
     ]
-    return decide(Sweep(runs, {}, SETTINGS))
+    return decided(*runs)
 
 
 def test_a_veto_at_another_cutoff_holds_there():
     """At k 5 the small passages win, at k 10 the large ones, with four times as much text."""
-    decision = by_size_and_k({5: 200, 10: 800})
-    assert veto_of(decision) is None
+    decision, other = by_size_and_k({5: 200, 10: 800}), by_size_and_k({5: 800, 10: 200})
+    assert [veto_of(decision), veto_of(other)] == [None, "unequal text"]
+    assert not {"elsewhere"} & {*claims(decision), *claims(other)}
     verdicts = {row.run.name: row.verdict for row in rows_of(decision)}
     assert verdicts["size=200 k=5"] == "chosen"
     assert verdicts["size=800 k=10"] == "not shipped: unequal text"
-    assert "elsewhere" not in claims(decision)
-    other = by_size_and_k({5: 800, 10: 200})
-    assert veto_of(other) == "unequal text"
-    assert "elsewhere" not in claims(other)
 
 
-def test_larger_passages_that_cost_no_more_text_are_compared():
+def test_larger_passages_that_cost_no_more_text_are_compared_and_an_unknown_text_hides_no_veto():
     """A pipeline with a dynamic k may return fewer of them."""
-    assert veto_of(by_size_and_k({5: 800}, cutoffs=(5,))) == "unequal text"
-    assert veto_of(by_size_and_k({5: 800}, {200: 250.0, 800: 240.0}, cutoffs=(5,))) is None
-
-
-def test_a_run_whose_text_is_not_known_hides_no_veto_of_others():
     decision = by_size_and_k({5: 800}, cutoffs=(5,))
+    assert veto_of(decision) == "unequal text"
+    assert veto_of(by_size_and_k({5: 800}, {200: 250.0, 800: 240.0}, cutoffs=(5,))) is None
     unknown = run(400, 5, decision.sweep.outcomes[0].per_query["f1"].to_numpy(), returned=False)
-    assert veto_of(decide(Sweep([*decision.sweep.outcomes, unknown], {}, SETTINGS))) == "unequal text"
+    assert veto_of(decided(*decision.sweep.outcomes, unknown)) == "unequal text"

@@ -99,16 +99,13 @@ def shares(groups, **more):
 PAGES = np.repeat(np.arange(20), 10).astype(str)
 
 
-def test_a_promise_is_certified_by_what_the_groups_tell():
+def test_a_promise_and_wilsons_interval_are_those_of_what_the_groups_tell():
     """The questions of a page all agree: 20 draws, not 200."""
     for groups, certified in ((None, 4), (PAGES, None)):
         [promise] = decide(shares(groups, target={"f1": 0.6})).promises
         assert promise.cutoff == certified
         assert promise.queries == 200
     assert promise.queries_needed > 1000, "in questions, not in draws"
-
-
-def test_wilsons_interval_is_that_of_fewer_questions():
     alone, grouped = (shares(groups).outcomes[0].interval("f1") for groups in (None, PAGES))
     assert alone == pytest.approx((0.633, 0.759), abs=0.001)
     assert grouped == pytest.approx((0.46, 0.86), abs=0.03)
