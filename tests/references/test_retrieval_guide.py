@@ -211,9 +211,6 @@ def test_a_routed_query_says_which_type_was_predicted_how_surely_and_what_ranked
     assert {*rows["route"]} <= {"dense", "sparse", "hybrid"}
 
 
-# Pages that no document has
-
-
 def refused_but_with(application, given, named, setting):
     """The run of these settings, which are refused by a name without another setting."""
     refused = application.script_here("run", *given, "retriever=sparse")

@@ -226,9 +226,6 @@ def test_the_report_has_each_level_at_every_k_side_by_side(sweep, hits):
         assert shown[name.replace("/", " ").capitalize().replace("f1", "F1")] == texts
 
 
-# Qdrant
-
-
 @pytest.fixture
 def server(vectors):
     """A server with the collection."""
@@ -289,9 +286,6 @@ def test_an_example_of_the_environment_file_is_there_to_copy(tmp_path):
     for folder in (PROJECT, tmp_path):
         text = (folder / ".env.example").read_text()
         assert {*re.findall(r"^#? ?(\w+)=", text, re.MULTILINE)} >= variables
-
-
-# Generated questions
 
 
 def test_sentences_of_the_documents_are_questions_without_a_model(tmp_path, application):

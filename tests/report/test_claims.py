@@ -198,9 +198,6 @@ def test_equal_configurations_have_a_winner_in_at_most_five_percent_of_sweeps(co
     assert not any(len(sweep.headline.tied) == 1 for sweep in sweeps)
 
 
-# Several cutoffs
-
-
 def test_one_configuration_for_every_cutoff_is_said_once_and_has_a_row_for_each():
     decision = over_k([0.3, 0.4, 0.5], [0.6, 0.7, 0.8])
     numbers = claims(decision)
@@ -266,9 +263,6 @@ def test_a_preferred_cost_decides_at_each_cutoff():
     assert not fast.at_edge
 
 
-# Costs, margins, promises
-
-
 def test_a_promise_is_kept_or_the_queries_that_could_show_it_are_named():
     for share, cutoff, needed in ((0.85, 3, None), (0.9, None, 29)):  # .05 ** (1 / 20) = .861; .9 ** 29 < .05
         decision = with_curves(lambda run: (0.5, 0.9, 1.0), alpha_k(0.5, 5, 0.5), target={"hit": share})
@@ -280,9 +274,6 @@ def test_a_promise_is_kept_or_the_queries_that_could_show_it_are_named():
     for share, shown in ((0.75, True), (0.8, False)):  # of a metric without a cutoff, it is tested once
         promise = claims(decided(run, settings=replace(SETTINGS, target={"right": share})))["promise"]
         assert (promise["cutoff"] == 1) is shown is bool(binom.sf(18, 20, share) <= 0.05)  # the exact bound of 19 in 20
-
-
-# Evidence
 
 
 @pytest.mark.usefixtures("long_work")
@@ -340,9 +331,6 @@ def test_latency_is_said_with_its_machines_and_a_preference_by_it_is_doubted_in_
             measured_on(wrong, HERE)
 
 
-# Words
-
-
 def tied_of(*runs):
     decision = decided(*runs)
     return tied_in_words(decision.sweep, decision.headline)
@@ -368,8 +356,6 @@ def test_neighbours_are_a_range_and_numbers_are_rounded_to_what_they_tell():
     assert [p_value(p) for p in (0.0504, 0.0497, 0.2, 0.0004)] == ["0.0504", "0.0497", "0.20", "< 0.001"]
     assert [rough(number) for number in (303.2, 1007, 0.0512, 0, 12_345)] == ["300", "1,000", "0.051", "0", "12,000"]
 
-
-# What vetoes shipping
 
 CONTROL = {"control": "nobody has the judged pages"}
 

@@ -2,30 +2,25 @@
 
 import json
 from dataclasses import replace
+
 import numpy as np
 import pytest
 from outcomes import FACTS, SETTINGS, alpha_k, claims, decided, of_scores, over_alpha, with_measure
+from simulated import alike, f1_like
+
 from ragsweep.app.commands import composed
 from ragsweep.core.errors import ConfigError
 from ragsweep.experiment import Experiment
+from ragsweep.replay.gating import Gate, Verdict
 from ragsweep.report.claims import veto_of
 from ragsweep.report.record import as_record
 from ragsweep.report.rows import summary_of
-from ragsweep.statistics import compare_with_best, shown_to_beat
+from ragsweep.statistics import against_baseline, compare_with_best, shown_to_beat
 from ragsweep.statistics.repeats import components
 from ragsweep.sweeps import CostFront, DecisionSettings, Sweep, check_decision, decide
 from ragsweep.sweeps.choice import about_the_same
 from ragsweep.tasks.facts import MetricFact
 from ragsweep.tasks.metric import Metric
-import numpy as np
-import pytest
-from outcomes import FACTS, SETTINGS, claims, of_scores
-from simulated import alike, f1_like
-from ragsweep.replay.gating import Gate, Verdict
-from ragsweep.report.record import as_record
-from ragsweep.statistics import against_baseline
-from ragsweep.sweeps import DecisionSettings, Sweep, decide
-
 
 TOKENS = "context/tokens"
 SHARE = MetricFact("f1", "F1", low=0, high=1, binary=True)
@@ -253,8 +248,6 @@ def test_a_decision_says_where_whole_repeats_differ_and_what_was_asked_once():
     assert claims(mixed)["asked_once"]["names"] == ["once"]
     assert "asked_once" not in claims(level)
 
-
-# Its settings: names and bounds are checked before anything is measured
 
 METRICS = [Metric("recall", "Recall", low=0, high=1), Metric("hit_rate", "Hit rate", low=0, high=1, binary=True)]
 METRICS_OF_COST = [Metric("latency/p95_ms", "Latency", "ms", higher_is_better=False, low=0)]

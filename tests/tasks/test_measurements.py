@@ -1,15 +1,26 @@
 """What is kept and shown of a measurement: charts, tables, an explanation, repeats together, and the facts of a run."""
 
+import copy
+import json
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from outcomes import FACTS as F1_FACTS
+from outcomes import facts_of
 from rankings import dataset_of, paged
 from scipy import stats
+
+from ragsweep.core.parsing import MalformedError
 from ragsweep.evaluation import evaluate, judge, recall
 from ragsweep.statistics import Groups
 from ragsweep.tasks.charts import by_query_type
+from ragsweep.tasks.facts import Facts, read_facts
 from ragsweep.tasks.metric import Guessing, Metric
 from ragsweep.tasks.ranking.ranking_charts import draw
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation
@@ -18,17 +29,6 @@ from ragsweep.tasks.ranking.ranking_tables import facts, on_answerable, queries,
 from ragsweep.tasks.repeating import joined
 from ragsweep.tasks.scores import Score, mean_scores
 from ragsweep.tasks.task import Measurement
-import copy
-import json
-from contextlib import suppress
-import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
-from outcomes import FACTS as F1_FACTS
-from outcomes import facts_of
-from ragsweep.core.parsing import MalformedError
-from ragsweep.tasks.facts import Facts, read_facts
-
 
 SHARE, COST, GAIN = Metric("ndcg", "NDCG", low=0, high=1), Metric("cost", "Cost", "ms"), Metric("gain", "Gain")
 THIRD = ("q1", "a.pdf#3")

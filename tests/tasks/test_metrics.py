@@ -42,9 +42,6 @@ def one(ranking, grades, **settings):
     return judged([ranking], {(0, unit): grade for unit, grade in grades.items()}, **settings)
 
 
-# What must always hold (equal to trec_eval: test_trec.py; golden values: tests/references)
-
-
 @given(rankings=RANKINGS, qrels=QRELS, settings=SETTINGS, k=CUTOFFS)
 def test_a_metric_stays_between_0_and_1_and_recall_never_falls(rankings, qrels, settings, k):
     of_qrels = judged(rankings, qrels, **settings)
@@ -73,9 +70,6 @@ def test_exponential_gain_is_linear_gain_of_2_to_the_grade_minus_1(rankings, qre
     assert exponential_ndcg(judged(rankings, qrels), k).tolist() == ndcg(raised, k).tolist()
 
 
-# The gain of each rank
-
-
 def test_a_rank_earns_the_grade_of_its_own_query_and_a_repeated_unit_keeps_the_rank_of_its_first_passage():
     ranking = one([3, 3, 7, 3, 5], {3: 1, 5: 1}, collapse="before_cutoff")
     assert ranking.units.tolist() == [[3, 7, 5, NOTHING, NOTHING]]
@@ -85,8 +79,6 @@ def test_a_rank_earns_the_grade_of_its_own_query_and_a_repeated_unit_keeps_the_r
     assert ranking.gains.tolist() == [[0, 1], [1, 0]]
     assert [one([3], {3: grade, 5: 1}).gains.tolist() for grade in (0, -1)] == [[[0]], [[0]]]
 
-
-# The measurement of a configuration
 
 TYPES = ("why", "how", None)
 THREE = judged([[3, 5, 7], [5, 7, 3], [7, 5, 9]], dict.fromkeys([(0, 3), (1, 3), (2, 3)], 1))

@@ -172,9 +172,6 @@ def test_words_of_every_script_are_found():
     assert ranking.passages.ravel().tolist() == [*range(len(SCRIPTS))]
 
 
-# Questions that should find nothing
-
-
 @dataclass(frozen=True)
 class Scored(Thresholded):
     """Scores both documents of a question by its text: `0.9 0.1` is the right one first."""

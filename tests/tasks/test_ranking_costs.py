@@ -1,16 +1,24 @@
-"""What a query costs: tokens of the context at every cutoff, latency, bytes of the index; and that strategies differ."""
+"""What a query costs: tokens at every cutoff, latency, bytes of the index; and that strategies differ."""
 
+import json
 from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import small
+from application import PROJECT, succeeded
+from composed_here import composed
 from hypothesis import given
 from hypothesis import strategies as st
 from letters import LetterEncoder, numbered
 from rankings import SPARSE
+
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import EncoderError
+from ragsweep.core.hardware import machine
 from ragsweep.core.timing import timing_order
 from ragsweep.datasets.model.dataset import Coverage
+from ragsweep.experiment import Experiment
 from ragsweep.models.encoders import token_counts as module
 from ragsweep.models.encoders.model_files import MINILM, model_folder
 from ragsweep.models.encoders.token_counts import token_counts
@@ -19,14 +27,6 @@ from ragsweep.retrieval.ranking import in_stage
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.tasks.ranking.judging import judge
 from ragsweep.tasks.ranking.ranking_costs import about_timed, context_tokens, measures, times_of
-import json
-import pytest
-import small
-from application import PROJECT, succeeded
-from composed_here import composed
-from ragsweep.core.hardware import machine
-from ragsweep.experiment import Experiment
-
 
 TEXTS = ["Wash your hands.", "", "Référez la patiente à l'hôpital.", "1 2 3"]
 ITEMS = SimpleNamespace(coverage=lambda _: Coverage(4, 2), unit="page")
@@ -146,8 +146,6 @@ def test_a_latency_that_is_kept_is_that_of_the_first_run_with_its_machine(applic
     [parent] = application.parents()
     assert machine() in (application.artifacts(parent) / "report.md").read_text()
 
-
-# Strategies
 
 OPTIONS = sorted(path.stem for path in (PROJECT / "conf" / "strategy").glob("*.yaml"))
 

@@ -26,9 +26,6 @@ def measures_of(measurement):
     return {measure.metric.name: measure for measure in measurement.measures}
 
 
-# A budget of tokens
-
-
 @pytest.fixture
 def items():
     """Thirty documents of 3 to 40 words that share words, and ten questions of two words."""
@@ -67,8 +64,6 @@ def test_as_many_whole_passages_count_as_fit_into_a_budget(items):
         ranking_task(budget=50).check(replace(items, queries=(*items.queries, nobody)))
 
 
-# Groups of queries
-
 GROUPS = ["a", "a", "a", "b", "b", "b", "c", None]
 
 
@@ -100,8 +95,6 @@ def test_a_run_has_the_groups_of_its_queries_and_their_intervals_also_in_its_cha
     assert lengths[0] == 0 < lengths[1]
 
 
-# Incomplete judgments
-
 UNITS = st.sampled_from([f"d{number}" for number in range(8)])
 RANKING = st.lists(UNITS, min_size=1, max_size=12)  # later passages of a unit repeat it
 RUN = st.fixed_dictionaries({"q1": RANKING, "q2": RANKING})
@@ -128,7 +121,7 @@ def test_of_few_results_that_are_all_judged_nothing_is_unknown():
     assert "Judged@5 0.750" in repr(result)
 
 
-def test_a_run_measures_it_where_some_judgments_say_not_relevant():
+def test_a_run_measures_judged_at_k_where_some_judgments_say_not_relevant():
     for grades, measured in (({"a#1": 1, "a#2": 0}, True), ({"a#1": 1}, False)):
         judgments = {("q", unit): grade for unit, grade in grades.items()}
         items = dataset_of([paged("a", "iron", "iron tea", "iron milk")], {"q": "iron"}, judgments)
@@ -147,9 +140,6 @@ def test_no_machine_is_named_for_times_of_elsewhere(tmp_path):
     for retriever, machines in ((ReturnedRetriever(str(tmp_path / "returned.jsonl")), False), (SPARSE, True)):
         latency = measures_of(ranking_task(retriever).measure(items))["latency/mean_ms"]
         assert (latency.machines is not None) == machines
-
-
-# Neighbours that an approximate index does not find
 
 
 def test_an_index_that_finds_almost_nothing_is_news_unless_it_returns_few_passages():
@@ -171,7 +161,7 @@ class Approximate(SparseRetriever):
         return replace(super().rank(search, depth), recall_of_exact=np.full(len(search.queries), self.recall))
 
 
-def test_a_run_says_it_first_and_in_its_report():
+def test_a_run_says_first_that_its_index_loses_neighbours():
     items = dataset_of(map(unpaged, ("tea", "iron", "zinc")), {"q": "tea"}, {("q", "tea"): 1}, unit="document")
     for share, lines in ((0.0, 1), (0.9, 0)):
         measured = ranking_task(Approximate(NO_STORE, recall=share)).measure(items)

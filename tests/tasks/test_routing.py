@@ -1,4 +1,4 @@
-"""Types of queries and routes: what decides for a query is learnt from the queries of other folds, and what is said is true."""
+"""Types of queries and routes: what decides for a query is learnt from other folds, and what is said of it is true."""
 
 import itertools
 from dataclasses import replace
@@ -121,9 +121,6 @@ def test_what_is_measured_is_ranked_by_the_routes_of_the_table_and_the_report_sa
     assert measurement.facts["learns_from_judgments"] == ["retriever"]
     assert "learns from the relevance judgments" in measurement.sections["Learning from judgments"][0]
     assert [*measurement.summary] == [*measurement.sections["Routing"]]
-
-
-# What decides
 
 
 def arrays(seed=0, queries=60, routes=3):
@@ -284,8 +281,6 @@ def test_the_interval_covers_the_expected_gain_about_as_often_as_it_says(times, 
     assert np.mean(missed) <= at_most(0.05, len(missed))
 
 
-# Types, and a k for each
-
 KINDS = ("what", "why")
 ROUTED = RoutedRetriever({"one": SPARSE, "two": SPARSE}, LogisticClassifier(LetterEncoder()))
 
@@ -359,9 +354,6 @@ def test_what_was_predicted_is_kept_in_the_store(tmp_path, monkeypatch):
     monkeypatch.setattr("ragsweep.tasks.ranking.query_types.words_of", None)
     again = QueryTypes.of(items, Store(str(tmp_path)))
     assert all(np.array_equal(*pair) for pair in zip(first.predicted, again.predicted, strict=True))
-
-
-# A k by type
 
 
 def lengths(table):

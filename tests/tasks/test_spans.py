@@ -356,8 +356,6 @@ def test_a_published_table_of_chunks_of_200_tokens_is_reproduced(real_data, tmp_
         assert values[4].std() == pytest.approx(deviation, abs=0.006)
 
 
-# The settings, as a configuration sets them
-
 BY_SPANS = ["evaluation=spans", "evaluation.resamples=100"]
 UNPLACED = [("Which test finds malaria?", ["found with a rapid test, given at once"]), *small.SPANS[2:]]
 

@@ -45,9 +45,6 @@ def measured(rankings, qrels, **settings):
     return of_query
 
 
-# As trec_eval
-
-
 def dicts(run, qrels, folder):
     return run, qrels
 
@@ -117,9 +114,6 @@ def test_every_metric_of_every_query_equals_trec_eval_in_every_form(form, tmp_pa
         assert metrics == pytest.approx(expected[query], abs=1e-12)
 
 
-# Which rank earns what, and which queries count
-
-
 def test_a_list_keeps_its_order_beside_a_dict_with_equal_scores():
     run = {"listed": ["a", "z", "m"], "scored": {"a": 1.0, "z": 1.0, "m": 2.0}}
     of_query = values(ragsweep.evaluate(run, {"listed": ["z"], "scored": ["a"]}, resamples=1))
@@ -169,9 +163,6 @@ def test_every_setting_changes_the_result():
         assert measured(rankings, qrels, **changed) != measured(rankings, qrels), changed
 
 
-# What is shown
-
-
 def test_the_summary_and_the_text_have_the_means_with_their_intervals_and_the_missing_queries():
     rankings = {"q1": ["a"], "q2": ["b", "a"], "<i>": ["a"]}
     result = ragsweep.evaluate(rankings, {"q1": ["a"], "q2": ["a"], "q3": ["b"]}, k=2, resamples=200, seed=3)
@@ -191,8 +182,6 @@ def test_the_summary_and_the_text_have_the_means_with_their_intervals_and_the_mi
     shorter = [ragsweep.evaluate({"q": ["a", "b"], "p": ["a"]}, {"q": ["b"]}, k=k, resamples=10) for k in (2, 3)]
     assert ["at most 2 documents" in repr(result) for result in shorter] == [False, True]
 
-
-# What is refused
 
 RANKED, JUDGED = {"q": ["a"]}, {"q": {"a": 1}}
 ROW_OF_Q = {"question": "q", "retrieved": ["a"], "relevant": {"a"}}
