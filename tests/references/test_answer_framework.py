@@ -300,7 +300,7 @@ def test_calibration_by_brier_ece_and_mce(report, systems):
     assert sure["calibration_metrics"]["ece"] == pytest.approx(0.6)
 
 
-def test_every_wrong_answer_has_one_kind_of_error_and_those_of_high_confidence_are_listed(report, folder):
+def test_every_wrong_answer_has_one_kind_of_error_five_pitfalls_and_is_listed_if_it_was_sure(report, folder):
     analysis = report["error_analysis"]
     wrong = [row for row in CASES if not row["is_correct"]]
     expected = Counter(row["error"] for row in wrong)
@@ -315,9 +315,6 @@ def test_every_wrong_answer_has_one_kind_of_error_and_those_of_high_confidence_a
     confident = [row["id"] for row in wrong if (row["confidence"] or 0) >= 0.8]
     assert analysis["high_confidence_errors"] == len(confident)
     assert {*table(folder, "high_confidence_errors.csv")["query_id"]} == {*confident}
-
-
-def test_five_pitfalls_are_counted_among_wrong_answers_and_by_specialty(report, folder):
     expected = Counter(name for row in CASES for name in row["pitfalls"])
     assert {name: report["error_analysis"]["pitfalls"][name] for name in PITFALLS} == expected
     rows = table(folder, "errors_by_specialty.csv", index_col="specialty")

@@ -173,7 +173,8 @@ def test_a_winner_has_its_value_and_interval_and_is_compared_with_the_baseline_i
     assert (against["name"], against["counts"], against["p"] < 0.001) == ("alpha=0", [40, 0, 0], True)
 
 
-def test_few_queries_say_how_many_would_show_a_difference_that_matters():
+@pytest.mark.usefixtures("long_work")
+def test_few_queries_say_how_many_would_show_a_difference_that_matters_as_the_power_does():
     """As many as the formula of the power of a paired test says."""
     scores = noisy([0.5, 0.5], queries=12, noise=0.2)
     deviation = np.std(scores[1] - scores[0], ddof=1)
@@ -181,6 +182,14 @@ def test_few_queries_say_how_many_would_show_a_difference_that_matters():
     numbers = claims(over(scores, [0.3, 0.5]))
     assert numbers["tied"]["more"] == needed - 12
     assert (numbers["few"]["queries"], numbers["few"]["few"]) == ("12 queries", True)
+    # As printed, 133 queries once detected 0.020, and 0.02 needed 136.
+    for deviation, queries in ((0.0834, 133), (0.2, 783), (0.1, 195)):
+        half = queries // 2
+        row = np.concatenate([np.full(half, 0.5 + deviation), np.full(queries - half, 0.5 - deviation)])
+        decision = over([np.full(queries, 0.5), row], (0, 1))
+        [sentence] = [sentence for sentence in evidence(decision) if "can detect" in sentence]
+        printed = float(sentence.partition("difference of ")[2].split()[0])
+        assert (printed <= 0.02) == (claims(decision)["power"]["needed"] <= queries)
 
 
 @pytest.mark.usefixtures("long_work")
@@ -270,18 +279,6 @@ def test_a_promise_is_kept_or_the_queries_that_could_show_it_are_named():
     for share, shown in ((0.75, True), (0.8, False)):  # of a metric without a cutoff, it is tested once
         promise = claims(decided(run, settings=replace(SETTINGS, target={"right": share})))["promise"]
         assert (promise["cutoff"] == 1) is shown is bool(binom.sf(18, 20, share) <= 0.05)  # the exact bound of 19 in 20
-
-
-@pytest.mark.usefixtures("long_work")
-def test_what_is_said_of_power_holds_and_agrees_with_how_many_queries_it_takes():
-    """As printed, 133 queries once detected 0.020, and 0.02 needed 136."""
-    for deviation, queries in ((0.0834, 133), (0.2, 783), (0.1, 195)):
-        half = queries // 2
-        row = np.concatenate([np.full(half, 0.5 + deviation), np.full(queries - half, 0.5 - deviation)])
-        decision = over([np.full(queries, 0.5), row], (0, 1))
-        [sentence] = [sentence for sentence in evidence(decision) if "can detect" in sentence]
-        printed = float(sentence.partition("difference of ")[2].split()[0])
-        assert (printed <= 0.02) == (claims(decision)["power"]["needed"] <= queries)
 
 
 def test_a_choice_says_where_less_was_judged_of_what_it_beats():

@@ -322,10 +322,13 @@ def test_the_page_shows_what_is_said():
     assert table() in PAGE.read_text()
 
 
-def test_what_vetoes_is_the_first_claim_that_does_and_in_the_record():
+def test_what_vetoes_is_the_first_claim_that_does_and_in_the_record_also_at_its_limits():
     for name, decision, veto, record in every_situation():
         vetoes = [claim["name"].replace("_", " ") for claim in record["claims"] if claim["vetoes"]]
         assert [veto_of(decision), record["not_shipped"], next(iter(vetoes), None)] == [veto] * 3, name
+    cases = [(veto, veto_of(made if isinstance(made, Decision) else decided(*made))) for veto, made in at_limits()]
+    assert [(place, *case) for place, case in enumerate(cases) if case[0] != case[1]] == []
+    assert veto_of(false_finds(aggregate=True, gains=())) != "nothing found"
 
 
 def none_sure():
@@ -368,12 +371,6 @@ def at_limits():
     yield None, copied(6, 3)
     yield "one configuration", runs(scores([0.5], 5))
     yield TIED, by_chance()
-
-
-def test_what_vetoes_at_its_limits():
-    cases = [(veto, veto_of(made if isinstance(made, Decision) else decided(*made))) for veto, made in at_limits()]
-    assert [(place, *case) for place, case in enumerate(cases) if case[0] != case[1]] == []
-    assert veto_of(false_finds(aggregate=True, gains=())) != "nothing found"
 
 
 def test_a_claim_that_vetoes_has_the_numbers_of_its_sentence():
@@ -459,7 +456,7 @@ def test_a_column_of_what_measured_best_has_no_other():
             assert choice.named.value(decision.sweep.decided_by) == max(values), name
 
 
-def test_every_run_has_a_verdict_and_one_is_chosen_unless_a_veto_holds():
+def test_every_run_has_a_verdict_one_is_chosen_unless_a_veto_holds_and_what_is_worse_is_never_tied():
     for name, decision, veto, record in every_situation():
         verdicts = {row["run_id"]: row["verdict"] for row in record["rows"]}
         assert {*verdicts} == {run.run_id for run in decision.sweep.outcomes}, name
@@ -468,9 +465,6 @@ def test_every_run_has_a_verdict_and_one_is_chosen_unless_a_veto_holds():
         chosen = [run_id for run_id, verdict in verdicts.items() if verdict == "chosen"]
         assert chosen == ([decision.named.run_id] if veto is None else []), name
         assert veto is None or not any(verdict.startswith("chosen") for verdict in verdicts.values()), name
-
-
-def test_what_is_worse_is_never_said_to_be_tied():
     for situation in every_situation():
         name, decision, _, record = situation
         choices = {choice["cutoff"]: choice["cannot_be_told_apart"] for choice in record["choices"]}

@@ -135,7 +135,7 @@ def test_nothing_is_shipped_for_all_that_is_vetoed_for_one():
     assert "Look at the data first" in first.sentence
 
 
-def test_a_dataset_with_few_queries_does_not_outvote_one_with_many():
+def test_a_dataset_with_few_queries_does_not_outvote_one_with_many_and_copies_tell_what_each_tells_once():
     runs = [run("large", alpha, mean) for alpha, mean in ((0, 0.45), (0.5, 0.6))]
     runs += [run("small", alpha, mean, queries=4) for alpha, mean in ((0, 0.8), (0.5, 0.4))]
     joint = across(runs)
@@ -143,6 +143,15 @@ def test_a_dataset_with_few_queries_does_not_outvote_one_with_many():
     assert joint.named == "alpha 0.5"
     assert joint.standings == ["best", "tied"]
     assert numbers_of(joint)["few"] == ["small"]
+
+    def copied(one):
+        table = one.per_query.loc[one.per_query.index.repeat(3)].reset_index(drop=True)
+        return replace(one, per_query=table.assign(**{QUERY_GROUP: table["query_id"]}))
+
+    once = on({"a": APART, "b": TIED})
+    grouped = across([copied(one) for runs in once.runs.values() for one in runs])
+    assert np.allclose(grouped.means, once.means)
+    assert np.allclose(grouped.regrets, once.regrets)
 
 
 def test_what_was_not_measured_or_is_not_allowed_on_all_takes_no_part_and_tells_nothing_apart():
@@ -200,7 +209,7 @@ def test_a_failed_run_is_missing_on_its_own_dataset_also_where_nothing_finished_
 
 
 @pytest.mark.usefixtures("long_work")
-def test_the_record_has_every_value_and_regret():
+def test_the_record_has_every_value_and_regret_also_where_lower_is_better():
     joint = on({"a": APART, "b": APART, "c": [0.5, 0.4, 0.45]})
     record = json.loads(json.dumps(across_as_record(joint, "s1"), allow_nan=False))
     block = record["across_datasets"]
@@ -211,9 +220,6 @@ def test_the_record_has_every_value_and_regret():
     best = max(row["values"]["c"] for row in block["configurations"])
     assert chosen["regrets"]["c"] == pytest.approx(best - chosen["values"]["c"])
     assert chosen["verdict"] == "chosen"
-
-
-def test_a_lower_value_can_be_the_better_one():
     wrong = {"metrics": {"f1": {"name": "f1", "title": "Error", "higher_is_better": False, "low": 0.0, "high": 1.0}}}
     joint = on({"a": APART, "b": APART}, replace(SETTINGS, gains=[]), **wrong)
     assert joint.named == "alpha 0"
@@ -233,17 +239,6 @@ def test_every_configuration_has_a_verdict_and_chosen_is_what_all_datasets_share
     tags = verdict_tags(joint)
     assert tags[0]["dataset=a alpha=1"] == tags[1]["dataset=b alpha=1"] == "chosen"
     assert tags[0]["dataset=a alpha=0.5"] == "chosen for this dataset alone"
-
-
-def test_copies_of_queries_in_groups_tell_what_each_tells_once():
-    def copied(one):
-        table = one.per_query.loc[one.per_query.index.repeat(3)].reset_index(drop=True)
-        return replace(one, per_query=table.assign(**{QUERY_GROUP: table["query_id"]}))
-
-    once = on({"a": APART, "b": TIED})
-    grouped = across([copied(one) for runs in once.runs.values() for one in runs])
-    assert np.allclose(grouped.means, once.means)
-    assert np.allclose(grouped.regrets, once.regrets)
 
 
 def test_the_headline_is_short_and_ships_nothing_that_is_vetoed_or_not_told_apart():

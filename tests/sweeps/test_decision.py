@@ -93,7 +93,7 @@ def test_configurations_that_measure_the_same_count_once():
     assert (choice.distinct, choice.worse) == (2, 1)
 
 
-def test_a_front_of_a_cost_that_grows_with_the_cutoff_compares_all_cutoffs(decision):
+def test_a_front_compares_all_cutoffs_by_the_bounds_of_its_metric_and_beats_what_it_is_shown_to(decision):
     tokens, latency = decision.fronts
     assert (tokens.quality, tokens.cost, len(tokens.sweep.outcomes)) == ("recall", "context/tokens", 9)
     assert (latency.quality, latency.cost, len(latency.sweep.outcomes)) == ("f1", "latency/mean_ms", 3)
@@ -101,6 +101,19 @@ def test_a_front_of_a_cost_that_grows_with_the_cutoff_compares_all_cutoffs(decis
     beaten = shown_to_beat(quality, tokens.sweep.scores("context/tokens"), tolerance=0.02, resamples=1000)
     assert tokens.on_front.tolist() == (~beaten.any(axis=1)).tolist()
     assert "alpha=0.5 k=3" in [member.name for member in tokens.members]
+    # 20 queries cannot show a margin of .05 of a range of 1, and signs can.
+    scores = noisy(1, 0.5, 20)
+    cheap, dear = run(0, 5, scores, latency=10.0), run(1, 5, scores + 0.01, latency=20.0)
+    settings = replace(SETTINGS, gains=[], costs=["latency/mean_ms"], margin=0.05)
+    [front] = decided(cheap, dear, settings=settings).fronts
+    assert front.on_front.tolist() == [True, True]
+    sweep = over_alpha(np.array([[0.5] * 8, [0.5] * 8, [0.5] * 7 + [1.0]]), (0, 0.5, 1))
+    costs = [500.0, 300.0, 480.0]
+    runs = [with_measure(one, TOKENS, value=cost) for one, cost in zip(sweep.outcomes, costs, strict=True)]
+    sweep = replace(sweep, outcomes=runs)
+    front = CostFront(sweep, "f1", "context/tokens", shown_to_beat(sweep.scores("f1"), np.array(costs)))
+    assert front.beats(runs[0]) is runs[1]  # the last is ahead on a single query, which shows nothing
+    assert front.beats(runs[1]) is None
 
 
 def test_what_is_tied_with_the_best_elsewhere_is_named_at_every_cutoff():
@@ -145,15 +158,6 @@ def test_pairs_are_tested_only_if_the_metric_is_a_share():
     for pair in pairs.itertuples():
         first, second = (right[names.index(name)] for name in (pair.first, pair.second))
         assert (pair.only_first, pair.only_second) == ((first > second).sum(), (first < second).sum())
-
-
-def test_a_front_uses_the_bounds_of_its_metric_for_a_margin():
-    """20 queries cannot show a margin of .05 of a range of 1, and signs can."""
-    scores = noisy(1, 0.5, 20)
-    cheap, dear = run(0, 5, scores, latency=10.0), run(1, 5, scores + 0.01, latency=20.0)
-    settings = replace(SETTINGS, gains=[], costs=["latency/mean_ms"], margin=0.05)
-    [front] = decided(cheap, dear, settings=settings).fronts
-    assert front.on_front.tolist() == [True, True]
 
 
 COST_ALONE = replace(SETTINGS, gains=[], costs=["latency/mean_ms"])
@@ -209,16 +213,6 @@ def test_times_differ_only_beyond_what_another_measurement_may_give():
         assert about_the_same(Sweep(runs, {}, SETTINGS), TOKENS, *runs, share=0.02) == is_same
     better, worse = run(0, 5, np.full(40, 0.8), latency=12.0), run(1, 5, np.full(40, 0.5), latency=10.0)
     assert front_of(better, worse)[1] == [True, False]  # a better one that takes about the same time beats
-
-
-def test_what_is_said_to_beat_a_configuration_is_shown_to():
-    sweep = over_alpha(np.array([[0.5] * 8, [0.5] * 8, [0.5] * 7 + [1.0]]), (0, 0.5, 1))
-    costs = [500.0, 300.0, 480.0]
-    runs = [with_measure(one, TOKENS, value=cost) for one, cost in zip(sweep.outcomes, costs, strict=True)]
-    sweep = replace(sweep, outcomes=runs)
-    front = CostFront(sweep, "f1", "context/tokens", shown_to_beat(sweep.scores("f1"), np.array(costs)))
-    assert front.beats(runs[0]) is runs[1]  # the last is ahead on a single query, which shows nothing
-    assert front.beats(runs[1]) is None
 
 
 def repeated(name, values):
@@ -354,7 +348,7 @@ def test_queries_that_are_alone_in_their_groups_give_the_same_record(scores):
     assert as_record(decide(alone), "") == as_record(decide(sweep(scores, margin=0.1)), "")
 
 
-def test_what_is_said_counts_the_groups(scores):
+def test_sentences_records_and_gates_count_the_groups(scores):
     groups = [f"page {row // 2}" for row in range(60)]
     decision = decide(sweep(scores, groups))
     by_name = claims(decision)
@@ -362,9 +356,6 @@ def test_what_is_said_counts_the_groups(scores):
     assert as_record(decision, "")["dataset"]["groups"] == 30
     few = claims(decide(sweep(scores, [f"{row // 10}" for row in range(60)])))["few"]
     assert (few["groups"], few["few"]) == (6, True)
-
-
-def test_a_gate_counts_groups(scores):
     groups = [f"page {row // 4}" for row in range(60)]
     runs = sweep(scores[:2], groups)
     one, other = runs.scores("f1")

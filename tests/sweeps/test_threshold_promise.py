@@ -50,7 +50,8 @@ def promised(*runs, rate=0.05, **settings):
     return decided(*runs, settings=replace(SETTINGS, target={RATE: rate}, **settings))
 
 
-def test_the_headline_says_below_which_score_to_return_nothing():
+@pytest.mark.usefixtures("drawing")
+def test_the_headline_and_a_chart_say_below_which_score_to_return_nothing():
     threshold = claim(promised(run("a", low_scores(60))))
     numbers = threshold.numbers
     assert numbers["shown"]
@@ -58,10 +59,6 @@ def test_the_headline_says_below_which_score_to_return_nothing():
     assert (numbers["hits"], numbers["hits_kept"]) == pytest.approx((100 / 120, 100 / 120))
     assert f"Below a score of {numbers['threshold']:g} return nothing: at most 5 %" in threshold.sentence
     assert threshold.place == "headline"
-
-
-@pytest.mark.usefixtures("drawing")
-def test_the_report_draws_what_each_lowest_score_leaves():
     decision = promised(run("a", [None, *low_scores(59)]), run("b", low_scores(60)))
     [axes] = dict(report_charts(decision))["lowest_score.svg"].axes
     of_curves = {line.get_label(): line for line in axes.lines}

@@ -51,10 +51,6 @@ def test_a_metric_stays_between_0_and_1_and_recall_never_falls(rankings, qrels, 
     assert (recall(of_qrels, k) <= recall(of_qrels, k + 1)).all()
 
 
-def test_the_ndcg_of_the_best_ranking_is_1_to_the_last_bit():
-    assert ndcg(one([*range(10)], dict(enumerate([3, 3, 3, 2]))), 10)[0] == 1
-
-
 @given(rankings=RANKINGS, qrels=QRELS, k=CUTOFFS, order=st.permutations(range(QUERIES)))
 def test_permuting_the_queries_permutes_the_values(rankings, qrels, k, order):
     given_order = judged(rankings, qrels)
@@ -65,9 +61,10 @@ def test_permuting_the_queries_permutes_the_values(rankings, qrels, k, order):
 
 
 @given(rankings=RANKINGS, qrels=QRELS, k=CUTOFFS)
-def test_exponential_gain_is_linear_gain_of_2_to_the_grade_minus_1(rankings, qrels, k):
+def test_exponential_gain_is_linear_gain_of_2_to_the_grade_minus_1_and_the_best_ranking_has_1(rankings, qrels, k):
     raised = judged(rankings, {pair: 2**grade - 1 for pair, grade in qrels.items()})
     assert exponential_ndcg(judged(rankings, qrels), k).tolist() == ndcg(raised, k).tolist()
+    assert ndcg(one([*range(10)], dict(enumerate([3, 3, 3, 2]))), 10)[0] == 1
 
 
 def test_a_rank_earns_the_grade_of_its_own_query_and_a_repeated_unit_keeps_the_rank_of_its_first_passage():

@@ -101,10 +101,17 @@ NOTHING_FOUND = [
 ]
 
 
-def test_a_run_that_finds_nothing_for_any_query_fails():
+def test_a_run_that_finds_nothing_for_any_query_that_is_measured_fails():
     for queries, stages in NOTHING_FOUND:
         with pytest.raises(NothingFoundError, match=f"any of {len(queries)} quer"):
             measured(items_of(*queries), **stages)
+    items = items_of(UNKNOWN, FOUND)
+    first = items.qrels.query == 0
+    of_first = Qrels(*(column[first] for column in (items.qrels.query, items.qrels.unit, items.qrels.grade)))
+    with pytest.raises(NothingFoundError, match="any of 1 query"):
+        measured(replace(items, qrels=of_first))
+    none_right = replace(items, queries=(items.queries[0], replace(items.queries[1], answerable=False)), qrels=of_first)
+    assert measured(none_right).values["ndcg"] == 0  # of one whose documents do not answer it, something is found
 
 
 def test_what_its_own_settings_remove_is_measured_as_0():
@@ -115,16 +122,6 @@ def test_what_its_own_settings_remove_is_measured_as_0():
         assert set(measurement.values.values()) == {0}
         [line] = measurement.notices
         assert "2 of 2 queries" in line
-
-
-def test_queries_that_are_not_measured_do_not_save_a_run_that_finds_nothing():
-    items = items_of(UNKNOWN, FOUND)
-    first = items.qrels.query == 0
-    of_first = Qrels(*(column[first] for column in (items.qrels.query, items.qrels.unit, items.qrels.grade)))
-    with pytest.raises(NothingFoundError, match="any of 1 query"):
-        measured(replace(items, qrels=of_first))
-    none_right = replace(items, queries=(items.queries[0], replace(items.queries[1], answerable=False)), qrels=of_first)
-    assert measured(none_right).values["ndcg"] == 0  # of one whose documents do not answer it, something is found
 
 
 def test_what_a_ranker_says_is_printed_once_and_in_the_report_and_else_nothing():
@@ -138,15 +135,12 @@ def test_what_a_ranker_says_is_printed_once_and_in_the_report_and_else_nothing()
     assert measured(items_of(UNKNOWN, FOUND), query=Translated()).notices == []
 
 
-def test_if_nothing_is_found_for_more_than_a_quarter_of_the_queries_that_comes_first():
+def test_nothing_found_for_many_queries_comes_first_in_a_run_and_in_a_decision():
     for queries in ((UNKNOWN, FOUND, "tablets", "tea tablets"), (UNKNOWN, FOUND, "tablets")):
         items = items_of(*queries)
         measurement = measured(items)
         assert bool(measurement.caution) == (len(queries) < 4)
         assert facts_of(facts(measurement, items, "ndcg")).caution == measurement.caution
-
-
-def test_the_decision_begins_with_it():
     caution = "Nothing is found for 20 of 20 queries: no passage has a word of theirs."
     good, bad = np.linspace(0.7, 0.9, 20), np.zeros(20)
     none = [of_scores(f"k={k}", bad, {"k": k}, facts={"caution": caution}, k=str(k)) for k in (3, 5)]
@@ -211,15 +205,12 @@ def test_a_threshold_leaves_out_false_finds_and_hits_and_their_balance_is_0_for_
         assert [values[name] for name in names] == pytest.approx(expected), threshold
 
 
-def test_the_area_counts_pairs_in_order_and_half_of_the_ties_and_is_the_same_at_every_threshold():
+def test_the_area_is_that_of_scikit_learn_counts_half_of_the_ties_and_is_the_same_at_every_threshold():
     """Of 4 x 3 pairs: .9 beats 3; .5 beats 2 and ties 1; the third has no hit; .4 beats 1."""
     free, strict = measured_at_1(ITEMS), measured_at_1(ITEMS, score_threshold=0.55)
     assert strict.values["false_find_auc"] == free.values["false_find_auc"] == pytest.approx(6.5 / 12)
     assert strict.tables["false_finds.csv"].equals(free.tables["false_finds.csv"])
     assert strict.facts["false_finds"]["false_finds"] == [0, 0, 0]
-
-
-def test_the_area_is_that_of_scikit_learn_where_every_question_has_a_hit():
     metrics = pytest.importorskip("sklearn.metrics")
     for seed in range(5):
         rng = np.random.default_rng(seed)
@@ -229,16 +220,13 @@ def test_the_area_is_that_of_scikit_learn_where_every_question_has_a_hit():
         assert measured_at_1(items).values["false_find_auc"] == pytest.approx(expected), seed
 
 
-def test_the_curve_has_the_rates_of_runs_with_its_thresholds():
+def test_the_curve_has_the_rates_of_runs_with_its_thresholds_and_other_numbers_do_not_change():
     curve = measured_at_1(ITEMS).tables["false_finds.csv"]
     assert len(curve) == 6
     for row in curve.itertuples():
         values = measured_at_1(ITEMS, score_threshold=row.score_threshold).values
         for name in ("false_find_rate", "answered_rate", "hit_rate"):
             assert values[name] == pytest.approx(getattr(row, name))
-
-
-def test_the_other_numbers_are_those_without_these_questions():
     with_them, without = measured_at_1(ITEMS), measured_at_1(asked(ANSWERABLE))
     scores = {score.metric.name: score for score in with_them.scores}
     for score in without.scores:

@@ -55,15 +55,12 @@ def test_the_tokens_of_a_context_are_those_of_its_passages(seed, collapse):
 
 
 @pytest.mark.usefixtures("models")
-def test_tokens_are_those_of_the_encoders_own_library():
+def test_tokens_are_those_of_the_encoders_library_and_a_model_that_cannot_be_read_is_named(capsys, tmp_path):
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(model_folder(MINILM))
     expected = [len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in TEXTS]
     assert token_counts(TEXTS, MINILM, NO_STORE).tolist() == expected
-
-
-def test_a_model_that_is_not_here_counts_nothing_and_one_that_cannot_be_read_is_named(capsys, tmp_path):
     assert token_counts(TEXTS, str(tmp_path), NO_STORE) is None
     assert "decision.tokenizer=words" in capsys.readouterr().err
     (tmp_path / "tokenizer.json").write_text('{"version": 1')

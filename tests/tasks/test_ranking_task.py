@@ -104,7 +104,7 @@ K = 5
 
 
 @given(run=RUN, qrels=QRELS)
-def test_judged_at_k_is_that_of_distinct_units(run, qrels):
+def test_judged_at_k_is_that_of_distinct_units_also_of_few_results(run, qrels):
     incomplete = evaluate(run, qrels, k=K, resamples=1).incomplete
     says_wrong = 0 in {*qrels["q1"].values(), *qrels["q2"].values()}
     unknown = any(unit not in qrels[query] for query, units in run.items() for unit in units[:K])
@@ -112,9 +112,6 @@ def test_judged_at_k_is_that_of_distinct_units(run, qrels):
     if incomplete:  # Judged@k of ir_measures, of distinct units
         shares = [len({*units[:K]} & {*qrels[query]}) / len({*units[:K]}) for query, units in run.items()]
         assert incomplete["judged_at_k"] == pytest.approx(np.mean(shares))
-
-
-def test_of_few_results_that_are_all_judged_nothing_is_unknown():
     qrels = {query: {"a": 1, "b": 0} for query in ("q1", "q2", "q3")}
     result = evaluate({"q1": ["a"], "q2": ["b", "x"], "q3": []}, qrels, k=5)
     assert result.incomplete["judged_at_k"] == pytest.approx((1 + 1 / 2) / 2)
@@ -142,7 +139,7 @@ def test_no_machine_is_named_for_times_of_elsewhere(tmp_path):
         assert (latency.machines is not None) == machines
 
 
-def test_an_index_that_finds_almost_nothing_is_news_unless_it_returns_few_passages():
+def test_an_index_that_finds_almost_nothing_is_said_first_unless_it_returns_few_passages():
     lost = [(100, 0.0), (100, 0.09), (0, 0.0), (10, 0.005)]
     kept = [(100, 0.5), (100, 0.1), (3, 0.03), (1, 0.01)]
     for returned, share in lost + kept:
@@ -151,6 +148,13 @@ def test_an_index_that_finds_almost_nothing_is_news_unless_it_returns_few_passag
         scores = np.where(passages == NOTHING, -np.inf, 1.0)
         lines = lost_neighbours(Ranking(passages, scores, recall_of_exact=np.full(4, share)), 100)
         assert [f"{share:.1%} of the 100 passages" in line for line in lines] == [True] * ((returned, share) in lost)
+    items = dataset_of(map(unpaged, ("tea", "iron", "zinc")), {"q": "tea"}, {("q", "tea"): 1}, unit="document")
+    for share, lines in ((0.0, 1), (0.9, 0)):
+        measured = ranking_task(Approximate(NO_STORE, recall=share)).measure(items)
+        sentences = [notice for notice in measured.notices if "the index, not the retriever" in notice]
+        assert len(sentences) == lines
+        assert measured.caution == "".join(sentences)
+        assert sum(sentences == [*section] for section in measured.sections.values()) == lines
 
 
 @dataclass(frozen=True)
@@ -159,13 +163,3 @@ class Approximate(SparseRetriever):
 
     def rank(self, search, depth):
         return replace(super().rank(search, depth), recall_of_exact=np.full(len(search.queries), self.recall))
-
-
-def test_a_run_says_first_that_its_index_loses_neighbours():
-    items = dataset_of(map(unpaged, ("tea", "iron", "zinc")), {"q": "tea"}, {("q", "tea"): 1}, unit="document")
-    for share, lines in ((0.0, 1), (0.9, 0)):
-        measured = ranking_task(Approximate(NO_STORE, recall=share)).measure(items)
-        sentences = [notice for notice in measured.notices if "the index, not the retriever" in notice]
-        assert len(sentences) == lines
-        assert measured.caution == "".join(sentences)
-        assert sum(sentences == [*section] for section in measured.sections.values()) == lines

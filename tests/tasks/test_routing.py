@@ -162,16 +162,7 @@ def test_judgments_of_a_folds_queries_do_not_change_their_routes(seed, held, cha
         assert np.array_equal(one[rows], other[rows])
 
 
-def test_the_judgments_of_queries_change_the_routes_of_others():
-    """So the test above does not hold for lack of any effect."""
-    values, *arguments = arrays()
-    changed = np.where(np.arange(60) < 20, 1 - values, values)
-    assert not np.array_equal(
-        routes_of(values, *arguments, routed()).route, routes_of(changed, *arguments, routed()).route
-    )
-
-
-def test_the_judgments_of_a_query_do_not_change_its_ranking():
+def test_judgments_of_a_query_change_neither_its_ranking_nor_its_k_but_the_routes_of_others():
     task = task_of(routed())
     before = task.measure(items := task.load()).per_item
     for row, unit in ((0, "d3"), (7, "d7"), (28, "d3")):
@@ -179,6 +170,16 @@ def test_the_judgments_of_a_query_do_not_change_its_ranking():
         after = task.measure(replace(items, qrels=replace(items.qrels, unit=unit_of))).per_item
         for column in ("retrieved", "route", "type_predicted", "type_confidence"):
             assert after[column][row] == before[column][row]
+    before = typed_run(dynamic_k=TypeCutoff(metric="ndcg")).per_item
+    for row in (0, 5):
+        after = typed_run(asked(moved=row), dynamic_k=TypeCutoff(metric="ndcg")).per_item
+        assert after["k_of_type"][row] == before["k_of_type"][row]
+    # So the test above does not hold for lack of any effect.
+    values, *arguments = arrays()
+    changed = np.where(np.arange(60) < 20, 1 - values, values)
+    assert not np.array_equal(
+        routes_of(values, *arguments, routed()).route, routes_of(changed, *arguments, routed()).route
+    )
 
 
 def test_queries_of_a_text_or_a_group_share_a_fold_over_any_number_of_steps():
@@ -241,7 +242,7 @@ REFUSED = [
 ]
 
 
-def test_what_cannot_be_learnt_from_or_is_no_route_is_one_clear_line():
+def test_what_cannot_be_learnt_from_is_refused_in_one_line_before_anything_runs():
     for typed, retriever, message in REFUSED:
         task = task_of(retriever, typed)
         with pytest.raises(ConfigError, match=message) as error:
@@ -250,6 +251,12 @@ def test_what_cannot_be_learnt_from_or_is_no_route_is_one_clear_line():
     for routes, message in (({}, "routes: found none"), ({"mine": object()}, r"routes\.mine: .*retrieval\.Ranker")):
         with pytest.raises(ConfigError, match=message):
             routed(routes=routes)
+    for retriever, cutoff, collection, message in NOT_LEARNT:
+        task = typed_task(retriever, collection, dynamic_k=cutoff)
+        with pytest.raises(ConfigError, match=message):
+            task.check(task.load())
+    with pytest.raises(ConfigError, match="dynamic_k=by_type"):
+        TypeCutoff().check(Search(("iron",), ("iron",)))
 
 
 def simulated(rng, effect=0.0):
@@ -339,16 +346,13 @@ def test_what_has_too_few_queries_to_learn_from_is_not_predicted_and_named():
         assert (HEADING in measurement.sections) == says
 
 
-def test_types_are_predicted_from_other_folds_alone():
+def test_types_are_predicted_from_other_folds_alone_and_kept_in_the_store(tmp_path, monkeypatch):
     """The types are chance, so only a classifier that had seen a query would be right about it."""
     rng = np.random.default_rng(0)
     types = rng.integers(0, 2, 200)
     features = words_of([f"word{row} {WORDS[row % 12]}" for row in range(200)])
     predicted = predicted_types(features, types, np.arange(200), folds=5, c=10.0, seed=0)
     assert abs((predicted.type == types).mean() - 0.5) < 0.12
-
-
-def test_what_was_predicted_is_kept_in_the_store(tmp_path, monkeypatch):
     items = typed_task(SPARSE, asked()).load()
     first = QueryTypes.of(items, Store(str(tmp_path)))
     monkeypatch.setattr("ragsweep.tasks.ranking.query_types.words_of", None)
@@ -372,25 +376,9 @@ def test_a_given_k_is_that_of_the_predicted_type_and_a_learnt_one_the_best_by_ty
     assert by_type["why"] > by_type["what"]
 
 
-def test_the_judgments_of_a_query_do_not_decide_its_k():
-    before = typed_run(dynamic_k=TypeCutoff(metric="ndcg")).per_item
-    for row in (0, 5):
-        after = typed_run(asked(moved=row), dynamic_k=TypeCutoff(metric="ndcg")).per_item
-        assert after["k_of_type"][row] == before["k_of_type"][row]
-
-
 NOT_LEARNT = [
     (SPARSE, TypeCutoff(k={"who": 3}), asked(), r"dynamic_k\.k: .*who \(there is what, why\)"),
     (SPARSE, TypeCutoff(metric="mrr"), asked(), r"dynamic_k\.metric: .*mrr"),
     (SPARSE, TypeCutoff(metric="ndcg"), asked(typed=0), "no query types can be learnt"),
     (ROUTED, TypeCutoff(metric="ndcg"), asked(), "dynamic_k=by_type"),  # no other stage may learn
 ]
-
-
-def test_what_cannot_be_learnt_is_refused_before_anything_runs():
-    for retriever, cutoff, collection, message in NOT_LEARNT:
-        task = typed_task(retriever, collection, dynamic_k=cutoff)
-        with pytest.raises(ConfigError, match=message):
-            task.check(task.load())
-    with pytest.raises(ConfigError, match="dynamic_k=by_type"):
-        TypeCutoff().check(Search(("iron",), ("iron",)))

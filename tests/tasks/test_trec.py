@@ -114,13 +114,7 @@ def test_every_metric_of_every_query_equals_trec_eval_in_every_form(form, tmp_pa
         assert metrics == pytest.approx(expected[query], abs=1e-12)
 
 
-def test_a_list_keeps_its_order_beside_a_dict_with_equal_scores():
-    run = {"listed": ["a", "z", "m"], "scored": {"a": 1.0, "z": 1.0, "m": 2.0}}
-    of_query = values(ragsweep.evaluate(run, {"listed": ["z"], "scored": ["a"]}, resamples=1))
-    assert (of_query["listed"]["mrr"], of_query["scored"]["mrr"]) == (1 / 2, 1 / 3)
-
-
-def test_a_query_without_judgments_is_left_out_and_a_judged_one_without_results_scores_0():
+def test_a_query_without_judgments_is_left_out_and_one_without_results_or_anything_relevant_scores_0():
     rankings = {"q1": ["a"], "unjudged": ["a"], "empty": []}
     qrels = {"q1": ["a"], "nothing": [], "empty": ["a"], "missing": ["a"]}
     result = ragsweep.evaluate(rankings, qrels, resamples=1)
@@ -129,9 +123,6 @@ def test_a_query_without_judgments_is_left_out_and_a_judged_one_without_results_
     assert result.without_results == ("empty", "missing")
     assert values(result)["empty"] == values(result)["missing"] == ZERO
     assert result.means["recall"] == 1 / 3
-
-
-def test_a_query_without_a_relevant_document_scores_0_but_where_grades_count():
     for grade in (0, 1):
         qrels = {"q1": {"a": 2}, "q2": {"a": grade}}
         result = ragsweep.evaluate({"q1": ["a"], "q2": ["a"]}, qrels, relevance_level=2)
@@ -157,10 +148,13 @@ def test_no_grade_is_too_high_for_exponential_gains(grades):
     assert ndcg == pytest.approx(measured(ranked, {"q": [name for name in grades if grades[name] == best]})["ndcg"])
 
 
-def test_every_setting_changes_the_result():
+def test_every_setting_and_the_order_of_a_list_change_the_result():
     rankings, qrels = {"q": ["a", "a", "d", "c"]}, {"q": {"a": 1, "c": 3, "d": 2}}
     for changed in ({"k": 2}, {"collapse": "before_cutoff"}, {"relevance_level": 2}, {"gain": "exponential"}):
         assert measured(rankings, qrels, **changed) != measured(rankings, qrels), changed
+    run = {"listed": ["a", "z", "m"], "scored": {"a": 1.0, "z": 1.0, "m": 2.0}}
+    of_query = values(ragsweep.evaluate(run, {"listed": ["z"], "scored": ["a"]}, resamples=1))
+    assert (of_query["listed"]["mrr"], of_query["scored"]["mrr"]) == (1 / 2, 1 / 3)
 
 
 def test_the_summary_and_the_text_have_the_means_with_their_intervals_and_the_missing_queries():
@@ -243,7 +237,7 @@ FILES = [  # which of the two, the content of the file, and the place and fault 
 ]
 
 
-def test_a_file_that_cannot_be_read_is_named_with_the_line(tmp_path):
+def test_a_file_is_read_also_of_beir_or_named_with_its_line(tmp_path):
     for place, (argument, content, message) in enumerate(FILES):
         file = tmp_path / f"{place}.trec"
         if content is not None:
@@ -258,9 +252,6 @@ def test_a_file_that_cannot_be_read_is_named_with_the_line(tmp_path):
     os.mkfifo(tmp_path / "pipe")  # refused, not waited for
     with pytest.raises(DatasetError, match=r"pipe.*not a file"):
         read(tmp_path / "pipe", "qrels", 1)
-
-
-def test_qrels_of_beir_are_read_as_a_file(tmp_path):
     (tmp_path / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\tdoc a\t2\nq1\tb\t0.0\n")
     entries = read(tmp_path / "test.tsv", "qrels")
     assert (entries.queries, entries.documents, entries.numbers) == (["q1", "q1"], ["doc a", "b"], [2, 0])
@@ -355,19 +346,16 @@ def test_every_metric_of_every_query_equals_trec_eval_and_that_of_the_files_read
 ONE = {("q1", "a.pdf#1"): 1}
 
 
-def test_a_query_id_that_starts_with_a_hash_is_not_read_as_a_comment(tmp_path):
-    dataset = small(["text"], {("#1", "a.pdf#1"): 1}, queries=("#1",))
-    _, run = exported(dataset, [{0: 1.0}])
-    result = read_back(tmp_path, dataset, run)
-    assert (result.query_ids, result.means["recall"]) == (("%231",), 1)
-
-
-def test_a_later_passage_of_a_unit_keeps_its_rank_under_another_id():
+def test_a_later_passage_of_a_unit_has_another_id_and_an_id_that_starts_with_a_hash_is_no_comment(tmp_path):
     _, run = exported(small(["xx", "y"], ONE), [{0: 3.0, 1: 2.0, 2: 1.0}])
     assert [line.split()[2] for line in run] == ["a.pdf#1", "a.pdf#1@a.pdf#1/1", "a.pdf#2"]
     document = Document.from_pages("a.pdf", [("1", "a.pdf#1", text) for text in "xyz"])  # repeated page labels
     _, run = exported(dataset_of([document], {"q1": "q"}, ONE, chunker=LETTERS), [{0: 3.0, 1: 2.0, 2: 1.0}])
     assert len({line.split()[2] for line in run}) == 3
+    dataset = small(["text"], {("#1", "a.pdf#1"): 1}, queries=("#1",))
+    _, run = exported(dataset, [{0: 1.0}])
+    result = read_back(tmp_path, dataset, run)
+    assert (result.query_ids, result.means["recall"]) == (("%231",), 1)
 
 
 SCORES = arrays(np.float64, st.tuples(st.just(1), st.integers(1, 12)), elements=st.floats(-1e6, 1e6) | st.just(1.0))

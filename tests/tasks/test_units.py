@@ -56,7 +56,7 @@ def slow_and_obvious(small, query, ranking):
     return chosen
 
 
-def test_a_passage_knows_its_pages_and_its_units_are_those_of_all_of_them():
+def test_a_passage_knows_its_pages_and_one_that_stands_for_another_is_explained():
     small = dataset(["a", "b", " ", "d", "e"], {("q", 1): 1})
     assert [(passage.text, passage.page, passage.page_number) for passage in small.passages] == [
         ("a\fb", 0, "1"),
@@ -71,6 +71,15 @@ def test_a_passage_knows_its_pages_and_its_units_are_those_of_all_of_them():
     assert small.units_of([0]) == {0, 1, 2}
     assert small.coverage().share == 0
     assert dataset(["a", "b"], {("q", 2): 1, ("q", 9): 1}).coverage().share == 0.5
+    judgments = {("q", "a#1"): 1, ("q", "a#2"): 1}
+    collection = collection_of([paged("a", "iron tea", "iron milk")], {"q": "iron"}, judgments)
+    across = FixedChunker(size=50, unit="characters", across_pages=True)
+    task = ranking_task(metrics={"recall": recall}, k=1, collection=collection, chunker=across)
+    items = task.load()
+    record = Record("small", "1", pd.DataFrame({"query_id": ["q"]}), {"k": "1"})
+    text = " ".join(" ".join(task.explain(items, "q", record, 100)).split())
+    assert "its passage is at rank 1, where it stands for 1" in text
+    assert task.measure(items).values["recall"] == 0.5
 
 
 TEXTS = st.lists(st.sampled_from(["a", "bb", " ", "", "ccccccc"]), min_size=1, max_size=7)
@@ -99,15 +108,3 @@ def test_a_ranking_of_single_pages_is_looked_up_and_one_of_nothing_has_no_units(
     nobody = replace(dataset(["a"], {("q", 1): 1}), passages=(), passage_units=np.empty(0, np.int64))
     nothing = np.full((2, 3), NOTHING, np.int64)
     assert units_of_ranking(nothing, nobody).tolist() == nothing.tolist()
-
-
-def test_a_relevant_page_whose_passage_stands_for_another_is_explained():
-    judgments = {("q", "a#1"): 1, ("q", "a#2"): 1}
-    collection = collection_of([paged("a", "iron tea", "iron milk")], {"q": "iron"}, judgments)
-    across = FixedChunker(size=50, unit="characters", across_pages=True)
-    task = ranking_task(metrics={"recall": recall}, k=1, collection=collection, chunker=across)
-    items = task.load()
-    record = Record("small", "1", pd.DataFrame({"query_id": ["q"]}), {"k": "1"})
-    text = " ".join(" ".join(task.explain(items, "q", record, 100)).split())
-    assert "its passage is at rank 1, where it stands for 1" in text
-    assert task.measure(items).values["recall"] == 0.5

@@ -112,12 +112,20 @@ def test_answers_of_another_form_are_refused_by_the_name_of_the_class():
         assert answered_by(System(lambda numbers, answers=answers: answers))[2] == [["m.pdf#1"]] * 10
 
 
-def test_the_order_decides_whatever_the_scores_say():
+def test_the_order_decides_whatever_the_scores_say_and_scores_in_no_order_are_said():
     for scores in ((None, None, None), (0.1, 0.5, 0.2), (math.nan, 1.0, 0.5)):
         results = [page(at, score=score) for at, score in zip((3, 1, 2), scores, strict=True)]
         _, ranking, units = answered_by(answering(lambda at, results=results: results))
         assert units[0] == ["m.pdf#3", "m.pdf#1", "m.pdf#2"]
         assert (np.diff(ranking.scores[0]) < 0).all()
+    for odd, usual, unordered, first in SCORES:
+        given = [odd] * 2 + [usual] * 8
+        answered, ranking, _ = answered_by(
+            answering(lambda at, given=given: [page(rank, score=score) for rank, score in enumerate(given[at - 1], 1)])
+        )
+        sentences = [line for line in answered.ranker.sentences if "in no order" in line]
+        assert [f"{unordered} of 10" in line for line in sentences] == [True] * bool(unordered), odd
+        assert {*ranking.scores[:, 0].tolist()} == first, odd
 
 
 SCORES = [  # of two queries and of the other eight; queries in no order, and the first scores of all
@@ -128,17 +136,6 @@ SCORES = [  # of two queries and of the other eight; queries in no order, and th
     ((9, 5), (9, 5), 0, {9}),
     ((None, 1, None), (1, 5, 9), 0, {-1}),
 ]
-
-
-def test_scores_in_no_order_are_said_and_not_compared():
-    for odd, usual, unordered, first in SCORES:
-        given = [odd] * 2 + [usual] * 8
-        answered, ranking, _ = answered_by(
-            answering(lambda at, given=given: [page(rank, score=score) for rank, score in enumerate(given[at - 1], 1)])
-        )
-        sentences = [line for line in answered.ranker.sentences if "in no order" in line]
-        assert [f"{unordered} of 10" in line for line in sentences] == [True] * bool(unordered), odd
-        assert {*ranking.scores[:, 0].tolist()} == first, odd
 
 
 def test_what_came_back_twice_takes_two_ranks_and_is_said_but_of_passages_of_one_page():
@@ -217,15 +214,12 @@ def test_spans_are_those_of_queries_that_were_asked_and_count_where_the_text_of_
     assert relevant == [units[0][1]]
 
 
-def test_pages_from_0_are_said_and_right_ones_are_not():
+def test_pages_counted_from_another_number_are_said_or_refused_where_nearly_all_texts_show_it():
     *_, sentence = sentences_of(answering(lambda at: [page(at - 1), page(at + 9)]))
     assert sentence.startswith("100% of the queries")
     assert "retriever.first_page=0" in sentence
     assert sentences_of(answering(lambda at: [page(at), page(at + 1)])) == ()
     assert sentences_of(answering(lambda at: [page(at - 1)], first_page=0)) == ()
-
-
-def test_pages_counted_from_another_number_are_refused_where_nearly_all_texts_show_it():
     for first_page, right in ((1, 0), (0, 1)):
 
         def results_of(at, right=right):
