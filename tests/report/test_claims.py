@@ -223,13 +223,15 @@ def test_one_configuration_for_every_cutoff_is_said_once_and_has_a_row_for_each(
 
 def test_what_is_shipped_at_every_cutoff_is_chosen_at_each():
     """At k 3 and 10 nothing can be told apart, where 0.5 measured better by chance."""
-    rows = [
-        zip((3, 5, 10), (noisy([mean])[0] for mean in means), strict=True)
-        for means in ((0.5, 0.6, 0.5), (0.505, 0.4, 0.505))
+    means = zip((3, 5, 10), ((0.5, 0.505), (0.6, 0.4), (0.5, 0.505)), strict=True)
+    runs = [
+        at_k(alpha, k, noisy([mean])[0])
+        for k, of_alpha in means
+        for alpha, mean in zip((0.3, 0.5), of_alpha, strict=True)
     ]
-    decision = decided(
-        *[at_k(alpha, k, scores) for alpha, row in zip((0.3, 0.5), rows, strict=True) for k, scores in row]
-    )
+    decision = decided(*runs)
+    assert [choice.best.swept["retriever.alpha"] for choice in decision.choices.values()] == [0.5, 0.3, 0.5]
+    assert [choice.named.swept["retriever.alpha"] for choice in decision.choices.values()] == [0.3] * 3
     assert claims(decision)["choice"]["where"] == " at every k"
     verdicts = {row.verdict for row in rows_of(decision) if row.run.swept["retriever.alpha"] == 0.3}
     assert verdicts == {"chosen", "chosen at k 3", "chosen at k 10"}

@@ -116,17 +116,6 @@ def test_a_front_compares_all_cutoffs_by_the_bounds_of_its_metric_and_beats_what
     assert front.beats(runs[1]) is None
 
 
-def test_what_is_tied_with_the_best_elsewhere_is_named_at_every_cutoff():
-    """Alpha 0.5 is ahead at k 5 and tied at k 3 and 10, where others measured better by chance."""
-    ahead = {3: (0.50, 0.505), 5: (0.6, 0.4), 10: (0.50, 0.505)}
-    decision = decided(
-        *(run(0.5, k, noisy(9 + k, mean)) for k, (mean, _) in ahead.items()),
-        *(run(1, k, noisy(10 + k, mean)) for k, (_, mean) in ahead.items()),
-    )
-    assert decision.choices[3].best.swept["retriever.alpha"] == 1
-    assert {choice.named.swept["retriever.alpha"] for choice in decision.choices.values()} == {0.5}
-
-
 def test_a_lower_value_can_be_the_better_one():
     wrong = {"f1": {"name": "f1", "title": "Error", "higher_is_better": False, "low": 0, "high": 1}}
     means = ((0, 1, 0.2), (1, 2, 0.5))

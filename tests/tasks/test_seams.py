@@ -153,26 +153,20 @@ def test_a_ranker_that_finds_by_name_is_never_kept(store):
         store: object
 
         def rank(self, search, depth):
-            ranks.append(depth)
-            places = np.argsort([*search.names.documents])[np.newaxis]
-            return ranked(places, -np.arange(places.size, dtype=float)[np.newaxis], depth)
+            ranks.append(search.names)
+            places = np.argsort([*(search.names.documents if search.names else "abc")])[np.newaxis]
+            return ranked(places, -np.arange(3.0)[np.newaxis], depth)
 
     class Forgets(ByName):
         finds_by_name: ClassVar = False
 
-        def rank(self, search, depth):
-            assert search.names is None
-            return ranked(np.arange(3)[np.newaxis], np.zeros((1, 3)), depth)
-
     search = Search(("iron", "fever", "zinc"), ("?",))
-    names = {
-        documents: replace(search, names=Names(("q",), tuple("123"), tuple(documents), tuple(documents)))
-        for documents in ("abc", "cba")
-    }
-    rankings = [rank(ByName(store), names[order], 3).passages.tolist() for order in ("abc", "cba", "abc", "cba")]
+    named = [replace(search, names=Names(("q",), tuple("123"), (*order,), (*order,))) for order in ("abc", "cba")]
+    rankings = [rank(ByName(store), one, 3).passages.tolist() for one in named * 2]
     assert rankings == [[[0, 1, 2]], [[2, 1, 0]]] * 2
     assert len(ranks) == 4
-    rank(Forgets(store), names["abc"], 3)  # what is kept by texts sees no names
+    rank(Forgets(store), named[0], 3)
+    assert ranks[4:] == [None]  # what is kept by texts sees no names
 
 
 def test_a_search_takes_no_judgments():

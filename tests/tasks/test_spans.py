@@ -226,16 +226,6 @@ def one(text, references, ranking, cuts=None):
     return judged({"a": text}, {"a": cuts or [(0, len(text))]}, tuple(references), [ranking])[0]
 
 
-def test_a_text_scores_the_same_as_one_two_or_four_references():
-    """The code of the reference document gives a precision of .5, .25 and .125."""
-    text = "iron with milk tube iron give once dose " + "pain hurt cold warm pain rest home calm "
-    for cuts in [(0, 40)], [(0, 20), (20, 40)], [(0, 10), (10, 20), (20, 30), (30, 40)]:
-        rankings = one(text, [Reference("0", "a", *pair) for pair in cuts], [0], [(0, 80)])
-        for token in ("character", "word"):
-            assert metrics.token_precision(rankings, 1, token=token)[0] == 0.5
-            assert metrics.token_recall(rankings, 1, token=token)[0] == 1
-
-
 def test_a_small_text_counted_by_hand():
     """Three passages of 10 characters, of which the first two overlap by 4; a reference of 6 characters in both."""
     cuts = [(0, 10), (6, 16), (16, 26)]

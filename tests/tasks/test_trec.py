@@ -46,7 +46,8 @@ def measured(rankings, qrels, **settings):
 
 
 def dicts(run, qrels, folder):
-    return run, qrels
+    """In another order than the judgments."""
+    return dict(reversed(run.items())), qrels
 
 
 def numbered(run, qrels, folder):
@@ -129,15 +130,6 @@ def test_a_query_without_judgments_is_left_out_and_one_without_results_or_anythi
         assert result.without_relevant == ("q2",)
         assert result.means["recall"] == 0.5
         assert (result.means["ndcg"] > 0.5) == ("except in NDCG" in repr(result)) == bool(grade)
-
-
-@given(run=RUNS, qrels=QRELS)
-def test_the_queries_are_in_the_order_of_the_qrels(run, qrels):
-    assume(highest(qrels) >= 1)
-    moved = dict(reversed(run.items()))
-    expected = ragsweep.evaluate(run, qrels, resamples=50)
-    assert expected.per_query["query_id"].tolist() == list(qrels)
-    pd.testing.assert_frame_equal(ragsweep.evaluate(moved, qrels, resamples=50).summary, expected.summary)
 
 
 @given(st.dictionaries(DOCUMENTS, st.integers(0, 3), min_size=1).filter(lambda grades: max(grades.values()) > 0))

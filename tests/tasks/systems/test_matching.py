@@ -104,13 +104,17 @@ def test_a_path_is_that_of_the_document_in_its_folder():
     assert units_of == {source: (f"{name}#1",) for source, name in sources.items()}
 
 
-def test_ids_and_pages_that_are_not_the_same_are_refused_unless_one_of_them_is_chosen():
-    """As a number is that of a row in a database, and of a page."""
-    row = Result(("3",), "manual.pdf", "2")
-    with pytest.raises(ConfigError, match=r"not the same \(such as '3' and '2'\): set retriever\.match_by=id or page"):
-        units(row, NUMBERS)
-    assert units(row, NUMBERS, by="page") == ("2",)
-    assert units(row, NUMBERS, by="id") == ("3",)
+def test_ids_and_pages_or_documents_that_are_not_the_same_are_refused_unless_one_of_them_is_chosen():
+    """As a number is that of a row in a database, and of a page or of a document."""
+    of_rows = [unpaged(number, text) for number, text in zip("23", PAGES[:2], strict=True)]
+    documents = [judged(given, "2", "3", unit="document") for given in (of_rows, [])]
+    row, problem = Result(("3",), "/a/2"), r"not the same \(such as '3' and '2'\): set retriever\.match_by=id or page"
+    for dataset, result in ((NUMBERS, Result(("3",), "manual.pdf", "2")), *((one, row) for one in documents)):
+        with pytest.raises(ConfigError, match=problem):
+            units(result, dataset)
+        assert units(result, dataset, by="page") == ("2",)
+        assert units(result, dataset, by="id") == ("3",)
+    assert units(Result(("3",), "/a/2", text=PAGES[0]), documents[0], by="text") == ("2",)
 
 
 def test_all_results_are_matched_by_the_first_of_id_page_and_text_by_which_any_is_known():

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rankings import dataset_of, paged, unpaged
+from rankings import dataset_of, paged
 
 from ragsweep.core.errors import ConfigError, DatasetError, RetrieverError
 from ragsweep.datasets import Judgment, Query, Reference
@@ -273,20 +273,3 @@ def test_questions_without_an_answer_are_asked_too_and_only_those_that_were_aske
     assert {*not_measured(never.ranker, never.items)} == {metric.name for metric in PASSAGES.metrics}
     with pytest.raises(DatasetError, match="none of its 4 judged questions was asked"):
         answered_by(log(5, 6, 7), dataset)
-
-
-def test_ids_and_documents_that_are_not_the_same_are_refused():
-    """The number of a row, beside a source that is what is judged."""
-    texts = [unpaged(str(at), text) for at, text in enumerate(TEXTS, start=1)]
-    judgments = {(str(at), str(at)): 1 for at in range(1, 11)}
-
-    def units_by(documents, by=None):
-        system = answering(lambda at: [Result((str(at % 7 + 3),), f"/data/{at}", text=TEXTS[at - 1])], by=by)
-        return answered_by(system, dataset_of(documents, QUERIES, judgments, "document"))[2]
-
-    for documents in (texts, ()):
-        with pytest.raises(ConfigError, match=r"set retriever\.match_by=id or page"):
-            units_by(documents)
-        assert units_by(documents, "page") == [[str(at)] for at in range(1, 11)]
-        assert units_by(documents, "id") == [[str(at % 7 + 3)] for at in range(1, 11)]
-    assert units_by(texts, "text") == [[str(at)] for at in range(1, 11)]
