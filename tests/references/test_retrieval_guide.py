@@ -119,7 +119,7 @@ def scores_of(folder):
     return {(query, page): float(score) for query, _, page, _, score, _ in rows}
 
 
-def test_alpha_0_is_bm25(runs):
+def test_alpha_0_is_bm25_and_a_score_between_weighs_the_dense_and_the_sparse_one_each_from_0_to_1(runs):
     words = [re.findall(r"\w+", text.lower()) for _, text in PAGES if text]
     bm25 = BM25Okapi(words, k1=1.5, b=0.75)
     names = [page for page, text in PAGES if text]
@@ -128,14 +128,6 @@ def test_alpha_0_is_bm25(runs):
         scores = bm25.get_scores(re.findall(r"\w+", query.lower()))
         expected |= {(str(number), page): score for page, score in zip(names, scores, strict=True) if score > 0}
     assert scores_of(runs[0, 3]) == pytest.approx(expected, rel=1e-6)
-
-
-def scaled(scores):
-    low, high = min(scores.values()), max(scores.values())
-    return {page: (score - low) / (high - low) if high > low else 1.0 for page, score in scores.items()}
-
-
-def test_a_score_between_is_alpha_times_the_dense_and_the_rest_of_the_sparse_one_each_from_0_to_1(runs):
     dense, sparse, hybrid = (scores_of(runs[alpha, 3]) for alpha in (1, 0, 0.7))
     for number in map(str, range(1, len(QUERIES) + 1)):
         parts = [{page: score for (query, page), score in part.items() if query == number} for part in (dense, sparse)]
@@ -146,6 +138,11 @@ def test_a_score_between_is_alpha_times_the_dense_and_the_rest_of_the_sparse_one
         }
         fused = {key: score for key, score in hybrid.items() if key[0] == number}
         assert fused == pytest.approx(expected, abs=1e-6)
+
+
+def scaled(scores):
+    low, high = min(scores.values()), max(scores.values())
+    return {page: (score - low) / (high - low) if high > low else 1.0 for page, score in scores.items()}
 
 
 def test_statistics_of_a_run_and_of_the_sweep_are_those_of_the_queries(runs, summary):

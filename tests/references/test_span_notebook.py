@@ -191,7 +191,7 @@ def assert_measured_as_defined(folder, hits):
         assert at_k == pytest.approx(values.mean().to_dict(), abs=1e-12), k
 
 
-def test_a_function_is_measured_by_the_chunks_that_it_returned(called, hits):
+def test_a_function_is_measured_by_the_chunks_that_it_returned_whose_words_count_once(called, hits):
     assert_measured_as_defined(called, hits)
     rows = pd.read_csv(called / "results/per_query.csv", index_col="query")
     assert (rows["time_ms"] >= 0).all()
@@ -201,10 +201,7 @@ def test_a_function_is_measured_by_the_chunks_that_it_returned(called, hits):
     names = by_loops(["any"], "any", [])
     assert len(names) == 14
     assert rows.loc[QUESTIONS[-1][0], [*names]].eq(0).all()  # what returns nothing scores 0 on each level
-
-
-def test_the_words_of_what_was_retrieved_count_once_not_once_for_each_reference(called, hits):
-    """With two references, the notebook's code halves the precision of the same chunks."""
+    # With two references, the notebook's code halves the precision of the same chunks.
     [(question, path, references)] = [row for row in QUESTIONS if len(row[2]) == 2]
     rows = pd.read_csv(called / "results/per_query.csv", index_col="query")
     once, twice = (by_loops(references, path, hits[question][:K], times=times) for times in (1, 2))

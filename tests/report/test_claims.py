@@ -331,7 +331,7 @@ def tied_of(*runs):
     return tied_in_words(decision.sweep, decision.headline)
 
 
-def test_ties_are_listed_by_their_settings_or_names():
+def test_ties_are_listed_by_their_settings_names_or_ranges_and_numbers_rounded_to_what_they_tell():
     rng = np.random.default_rng(0)
     runs = []
     for alpha, size in product((0, 0.3, 0.5), (300, 500)):
@@ -342,9 +342,6 @@ def test_ties_are_listed_by_their_settings_or_names():
     assert tied_of(*equal) == "retriever dense, retriever sparse, retriever hybrid"
     runs = [outcome(name, f1, {"b": 5}) for name, f1 in (("new", 0.4), ("newer", 0.4), ("old", 0.1))]
     assert tied_of(*runs, outcome("other", 0.1, {"b": 9})) == "new, newer"
-
-
-def test_neighbours_are_a_range_and_numbers_are_rounded_to_what_they_tell():
     chosen = ([0.3, 0.5, 0.7], [0.3, 0.5], [0, 0.5, 0.7, 1], [1])
     shown = [ranges([0, 0.3, 0.5, 0.7, 1], values) for values in chosen]
     assert shown == ["0.3 to 0.7", "0.3 or 0.5", "0 or 0.5 to 1", "1"]

@@ -87,10 +87,16 @@ def test_what_does_not_meet_a_requirement_or_was_not_measured_is_not_tested():
     assert excluded == {"alpha=0.5 k=5": "latency/mean_ms was not measured"}
 
 
-def test_configurations_that_measure_the_same_count_once():
+def test_the_same_measurements_count_once_and_a_lower_value_can_be_the_better_one():
     scores = noisy(1, 0.6)
     choice = decided(run(0.5, 5, scores), run(0.6, 5, scores), run(1, 5, scores - 0.2)).headline
     assert (choice.distinct, choice.worse) == (2, 1)
+    wrong = {"f1": {"name": "f1", "title": "Error", "higher_is_better": False, "low": 0, "high": 1}}
+    means = ((0, 1, 0.2), (1, 2, 0.5))
+    runs = [run(alpha, 5, noisy(seed, mean, 200), facts={"metrics": wrong}) for alpha, seed, mean in means]
+    decision = decided(*runs, settings=replace(SETTINGS, gains=[], margin=0.4, prefer="latency/mean_ms"))
+    assert decision.named.name == "alpha=0 k=5"
+    assert [outcome.name for outcome in decision.headline.not_worse] == ["alpha=0 k=5", "alpha=1 k=5"]
 
 
 def test_a_front_compares_all_cutoffs_by_the_bounds_of_its_metric_and_beats_what_it_is_shown_to(decision):
@@ -114,15 +120,6 @@ def test_a_front_compares_all_cutoffs_by_the_bounds_of_its_metric_and_beats_what
     front = CostFront(sweep, "f1", "context/tokens", shown_to_beat(sweep.scores("f1"), np.array(costs)))
     assert front.beats(runs[0]) is runs[1]  # the last is ahead on a single query, which shows nothing
     assert front.beats(runs[1]) is None
-
-
-def test_a_lower_value_can_be_the_better_one():
-    wrong = {"f1": {"name": "f1", "title": "Error", "higher_is_better": False, "low": 0, "high": 1}}
-    means = ((0, 1, 0.2), (1, 2, 0.5))
-    runs = [run(alpha, 5, noisy(seed, mean, 200), facts={"metrics": wrong}) for alpha, seed, mean in means]
-    decision = decided(*runs, settings=replace(SETTINGS, gains=[], margin=0.4, prefer="latency/mean_ms"))
-    assert decision.named.name == "alpha=0 k=5"
-    assert [outcome.name for outcome in decision.headline.not_worse] == ["alpha=0 k=5", "alpha=1 k=5"]
 
 
 def test_the_record_is_plain_json_and_says_what_the_sentences_say(decision):
@@ -180,15 +177,12 @@ def front_of(*runs):
     return front, front.on_front.tolist()
 
 
-def test_a_time_is_shown_to_be_lower_by_the_times_of_single_queries_alone():
+def test_times_differ_only_beyond_what_another_measurement_may_give_and_by_single_queries_alone():
     for slow, fast, is_shown in SAMPLES:
         means = [float(np.mean(sample or [16.0 - 9 * alpha])) for alpha, sample in enumerate((slow, fast))]
         samples = zip((0, 1), means, (slow, fast), strict=True)
         runs = [timed(alpha, ms, sample=tuple(sample), machines=("this",)) for alpha, ms, sample in samples]
         assert front_of(*runs)[1] == [not is_shown, True], (slow, fast)
-
-
-def test_times_differ_only_beyond_what_another_measurement_may_give():
     for times, slowed_by, is_same in TIMES:
         measured = zip((0, 1), times, slowed_by, strict=True)
         spread = np.linspace(0.9, 1.1, 16)
@@ -320,7 +314,7 @@ def scores():
 
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("margin", [None, 0.15])
-def test_copies_in_groups_decide_as_the_queries_that_they_copy(scores, margin):
+def test_copies_in_groups_decide_as_the_queries_that_they_copy_and_single_ones_as_without(scores, margin):
     copied, groups = np.repeat(scores, COPIES, axis=1), np.repeat(np.arange(60), COPIES).astype(str)
     single, grouped, naive = (
         numbers(decide(sweep(*given, margin=margin))) for given in ((scores,), (copied, groups), (copied,))
@@ -329,10 +323,7 @@ def test_copies_in_groups_decide_as_the_queries_that_they_copy(scores, margin):
         assert grouped[name] == (pytest.approx(value) if isinstance(value, float) or name == "p" else value), name
     assert naive["power"] < single["power"], "which copies would do without groups"
     assert naive["choice"] != single["choice"]
-
-
-def test_queries_that_are_alone_in_their_groups_give_the_same_record(scores):
-    """To the last bit; only the names of the groups are new."""
+    # To the last bit; only the names of the groups are new.
     alone = sweep(scores, [f"q{row}" for row in range(60)], margin=0.1)
     assert as_record(decide(alone), "") == as_record(decide(sweep(scores, margin=0.1)), "")
 

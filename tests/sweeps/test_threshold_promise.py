@@ -71,17 +71,14 @@ def test_the_headline_and_a_chart_say_below_which_score_to_return_nothing():
     assert of_curves["certified for at most 5 %"].get_xdata()[0] == claim(decision).numbers["threshold"]
 
 
-def test_too_few_questions_are_told_how_many_it_takes_and_a_threshold_that_leaves_nothing_is_useless():
+def test_too_few_questions_are_told_how_many_it_takes_and_only_a_choice_by_them_is_corrected():
     """.95 ** 59 < .05, and 1 - .05 ** (1 / 20) = .139."""
     numbers = claim(promised(run("a", low_scores(20)))).numbers
     assert (numbers["shown"], numbers["threshold"], numbers["queries_needed"]) == (False, None, 59)
     assert numbers["upper_bound"] == pytest.approx(1 - 0.05 ** (1 / 20))
     assert claim(promised(run("a", [2.0] * 60))).numbers["hits_kept"] == 0
     assert claim(decided(run("a", low_scores(60)))) is None  # without a promise
-
-
-def test_only_a_choice_by_these_questions_is_corrected():
-    """Configurations that differ in their threshold alone have the same scores, and count once."""
+    # Configurations that differ in their threshold alone have the same scores, and count once.
     runs = [run("a", low_scores(60)), run("b", low_scores(60), 0.2), run("c", (np.array(low_scores(60)) / 2).tolist())]
     assert promised(*runs).threshold.upper_bound < promised(*runs, require={RATE: 1.0}).threshold.upper_bound
     assert run("a", low_scores(60), 0.1).measured != run("b", low_scores(60), 0.4).measured

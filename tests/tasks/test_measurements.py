@@ -173,7 +173,8 @@ def test_any_json_is_read_or_refused(place, value):
         )
 
 
-def test_what_is_written_is_read_and_a_file_that_is_none_is_refused_by_its_name(tmp_path):
+@pytest.mark.usefixtures("long_work")
+def test_what_is_written_is_read_and_anything_else_is_refused_by_its_file_and_field(tmp_path):
     path, other_name = tmp_path / "evaluation.json", json.dumps(FACTS | {"metrics": {"f2": F1}})
     path.write_text(json.dumps(FACTS))
     assert read_facts(path) == facts_of(FACTS)
@@ -181,6 +182,12 @@ def test_what_is_written_is_read_and_a_file_that_is_none_is_refused_by_its_name(
         path.write_text(text)
         with pytest.raises(MalformedError, match=r"^evaluation\.json: "):
             read_facts(path)
+    for changes, message in UNREADABLE:
+        with pytest.raises(MalformedError) as refused:
+            facts_of(FACTS | changes)
+        assert str(refused.value).startswith(message)
+    with pytest.raises(MalformedError, match=r"100,000 of its fields"):  # at once
+        facts_of(FACTS | {"sections": dict.fromkeys(map(str, range(100_000)))})
 
 
 LARGE, GUESSED = 10**400, {"value": 1, "p": 2, "p_worse": 0}
@@ -197,13 +204,3 @@ UNREADABLE = [  # what is changed, and how the refusal begins
     ({"metrics": {"f1": F1 | {"guessing": GUESSED}}}, "metrics.f1: guessing: "),
     ({"metrics": {"f1": F1 | {"aggregate": True, "mean": 1}}}, "metrics.f1: an aggregate needs"),
 ]
-
-
-@pytest.mark.usefixtures("long_work")
-def test_what_cannot_be_read_is_one_line_that_names_the_field():
-    for changes, message in UNREADABLE:
-        with pytest.raises(MalformedError) as refused:
-            facts_of(FACTS | changes)
-        assert str(refused.value).startswith(message)
-    with pytest.raises(MalformedError, match=r"100,000 of its fields"):  # at once
-        facts_of(FACTS | {"sections": dict.fromkeys(map(str, range(100_000)))})

@@ -80,7 +80,7 @@ def measured(items, retriever=SPARSE, **stages):
     return ranking_task(retriever, **stages).measure(items)
 
 
-def test_a_run_says_for_how_many_queries_nothing_is_found():
+def test_a_run_says_for_how_many_queries_nothing_is_found_and_measures_0_where_its_settings_remove_all():
     for retriever, query in (
         (SPARSE, UNKNOWN),
         (FusedRetriever({"words": SPARSE}), WEIGHTLESS),
@@ -91,6 +91,13 @@ def test_a_run_says_for_how_many_queries_nothing_is_found():
         [line] = [line for line in measurement.notices if query in line]
         assert "1 of 2 queries" in line
         assert line in next(iter(measurement.sections.values()))
+    strict = replace(SPARSE, score_threshold=99)
+    fused = FusedRetriever({"words": strict})
+    for retriever, stages in ((strict, {"query": Translated()}), (SPARSE, {"dynamic_k": Dropping()}), (fused, {})):
+        measurement = measured(items_of(FOUND, "tablets"), retriever, **stages)
+        assert set(measurement.values.values()) == {0}
+        [line] = measurement.notices
+        assert "2 of 2 queries" in line
 
 
 NOTHING_FOUND = [
@@ -112,16 +119,6 @@ def test_a_run_that_finds_nothing_for_any_query_that_is_measured_fails():
         measured(replace(items, qrels=of_first))
     none_right = replace(items, queries=(items.queries[0], replace(items.queries[1], answerable=False)), qrels=of_first)
     assert measured(none_right).values["ndcg"] == 0  # of one whose documents do not answer it, something is found
-
-
-def test_what_its_own_settings_remove_is_measured_as_0():
-    strict = replace(SPARSE, score_threshold=99)
-    fused = FusedRetriever({"words": strict})
-    for retriever, stages in ((strict, {"query": Translated()}), (SPARSE, {"dynamic_k": Dropping()}), (fused, {})):
-        measurement = measured(items_of(FOUND, "tablets"), retriever, **stages)
-        assert set(measurement.values.values()) == {0}
-        [line] = measurement.notices
-        assert "2 of 2 queries" in line
 
 
 def test_what_a_ranker_says_is_printed_once_and_in_the_report_and_else_nothing():
@@ -192,7 +189,7 @@ ITEMS = asked(ANSWERABLE, UNANSWERABLE)
 HEADING = "When nothing should be found"
 
 
-def test_a_threshold_leaves_out_false_finds_and_hits_and_their_balance_is_0_for_always_and_never():
+def test_a_threshold_leaves_out_false_finds_and_hits_and_is_named_if_it_keeps_something_right():
     names = ("false_find_rate", "answered_rate", "hit_rate", "hit_or_refuse")
     for threshold, expected in (
         (None, (1, 1, 0.75, 0)),
@@ -203,6 +200,11 @@ def test_a_threshold_leaves_out_false_finds_and_hits_and_their_balance_is_0_for_
     ):
         values = measured_at_1(ITEMS, score_threshold=threshold).values
         assert [values[name] for name in names] == pytest.approx(expected), threshold
+    useless, equal = asked(ANSWERABLE, [(2, 0.1), (1.5, 0.2)]), asked([(1, 0), (1, 0.5)], [(1, 0.2)])
+    texts = [" ".join(measured_at_1(items).sections[HEADING]) for items in (ITEMS, useless, equal)]
+    assert ["score_threshold of" in text for text in texts] == [True, False, False]
+    assert ["decision.target" in text for text in texts] == [True, False, False]
+    assert ["no threshold can tell" in text for text in texts] == [False, False, True]
 
 
 def test_the_area_is_that_of_scikit_learn_counts_half_of_the_ties_and_is_the_same_at_every_threshold():
@@ -249,11 +251,3 @@ def test_a_run_file_without_such_questions_does_not_measure_them(tmp_path):
     assert {*judged.measure(ITEMS).not_measured} == {metric.name for metric in RankingTask.optional_metrics}
     assert everything.measure(ITEMS).values["false_find_rate"] == pytest.approx(1 / 3)
     assert not everything.lacks(ITEMS)
-
-
-def test_a_threshold_is_named_if_it_keeps_something_right_and_tells_questions_apart():
-    useless, equal = asked(ANSWERABLE, [(2, 0.1), (1.5, 0.2)]), asked([(1, 0), (1, 0.5)], [(1, 0.2)])
-    texts = [" ".join(measured_at_1(items).sections[HEADING]) for items in (ITEMS, useless, equal)]
-    assert ["score_threshold of" in text for text in texts] == [True, False, False]
-    assert ["decision.target" in text for text in texts] == [True, False, False]
-    assert ["no threshold can tell" in text for text in texts] == [False, False, True]

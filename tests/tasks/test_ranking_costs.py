@@ -85,7 +85,7 @@ def measured(ranking, queries, tokens=None):
     return {measure.metric.name: measure for measure in measures(ranking, queries, tokens, ITEMS, 1)}
 
 
-def test_costs_are_measured_from_the_ranking():
+def test_costs_are_measured_from_the_ranking_and_latency_of_some_queries_has_no_total():
     passages, queries = np.zeros((3, 1), dtype=np.int64), np.array([0, 2])
     ranking = Ranking(passages, np.zeros((3, 1)), np.array([1.0, np.nan, 3.0]), index_bytes=np.array([4096]))
     by_name = measured(ranking, queries, np.array([10.0, 30.0]))
@@ -95,10 +95,7 @@ def test_costs_are_measured_from_the_ranking():
         | {f"latency/{name}_ms": value for name, value in latencies.items()}
         | {"coverage/units": 0.5, "coverage/expected": 4, "coverage/present": 2, "coverage/missing": 2}
     )
-
-
-def test_latency_of_some_queries_has_no_total_and_is_said_to_be_that():
-    """Whichever queries were timed, the times of the first ones in the order of timing are compared."""
+    # Whichever queries were timed, the times of the first ones in the order of timing are compared.
     queries, times = np.arange(40), np.full(40, np.nan)
     times[timing_order(40)[:20]] = np.arange(20.0)
     ranking = Ranking(np.zeros((40, 1), dtype=np.int64), np.zeros((40, 1)))

@@ -91,7 +91,7 @@ class TestRoutedQueries(RankerContract):
         """It is never kept."""
 
 
-def test_every_query_is_ranked_by_its_route_and_an_explanation_names_its_stages():
+def test_every_query_is_ranked_by_its_route_whose_stages_it_names_and_whose_time_it_takes():
     ranking = TestRoutedQueries().make(NO_STORE).rank(SEARCH, 10)
     for query, name in enumerate(["dense", "sparse", "both"] * 2):
         expected = rank(ROUTES[name], SEARCH, 10).row(query)
@@ -104,6 +104,22 @@ def test_every_query_is_ranked_by_its_route_and_an_explanation_names_its_stages(
         "routes.both.sparse": "SparseRetriever",
         "routes.both.fusion": "WeightedSum",
     }
+
+    class Timed(Ranker):
+        def __init__(self, ms):
+            self.ms = ms
+
+        def rank(self, search, depth):
+            return replace(SPARSE.rank(search, depth), latency_ms=np.full(len(search.queries), self.ms))
+
+    def latency(**routes):
+        settings = routed(routes=routes)
+        return RoutedQueries(settings, np.arange(6) % 2, np.full(6, 7.0)).rank(SEARCH, 5)
+
+    ranking = latency(slow=Timed(5000.0), fast=Timed(1000.0))
+    assert ranking.latency_ms.tolist() == [5007.0, 1007.0] * 3
+    by_stage = dict(zip(STAGES, ranking.by_stage.tolist(), strict=True))
+    assert (by_stage["route"], by_stage["search"]) == ([7.0] * 6, [5000.0, 1000.0] * 3)
 
 
 def test_what_is_measured_is_ranked_by_the_routes_of_the_table_and_the_report_says_what_that_gains():
@@ -182,16 +198,6 @@ def test_judgments_of_a_query_change_neither_its_ranking_nor_its_k_but_the_route
     )
 
 
-def test_queries_of_a_text_or_a_group_share_a_fold_over_any_number_of_steps():
-    texts = ["one", "two", "ONE ", "three", "two", "four"]
-    queries = [
-        Query(str(row), text, None, group=group) for row, (text, group) in enumerate(zip(texts, "abbbcd", strict=True))
-    ]
-    kinds = kinds_of(queries).tolist()
-    assert kinds == [kinds[0]] * 5 + [kinds[5]]
-    assert kinds[5] != kinds[0]
-
-
 @given(st.integers(0, 30), st.sampled_from([1, 7]))
 def test_the_choice_is_that_of_a_loop(seed, least):
     values, types, *_ = arrays(seed, 40)
@@ -214,24 +220,6 @@ def test_every_setting_changes_what_is_chosen():
     for setting in ({"folds": 2}, {"least": 30}, {"confidence": 0.9}, {"seed": 1}, {"classifier": strict}):
         after = columns_of(routes_of(*arrays(3, 120), routed(**setting)))
         assert any(not np.array_equal(*pair) for pair in zip(before, after, strict=True)), setting
-
-
-def test_a_query_costs_its_encoding_and_the_route_that_it_takes():
-    class Timed(Ranker):
-        def __init__(self, ms):
-            self.ms = ms
-
-        def rank(self, search, depth):
-            return replace(SPARSE.rank(search, depth), latency_ms=np.full(len(search.queries), self.ms))
-
-    def latency(**routes):
-        settings = routed(routes=routes)
-        return RoutedQueries(settings, np.arange(6) % 2, np.full(6, 7.0)).rank(SEARCH, 5)
-
-    ranking = latency(slow=Timed(5000.0), fast=Timed(1000.0))
-    assert ranking.latency_ms.tolist() == [5007.0, 1007.0] * 3
-    by_stage = dict(zip(STAGES, ranking.by_stage.tolist(), strict=True))
-    assert (by_stage["route"], by_stage["search"]) == ([7.0] * 6, [5000.0, 1000.0] * 3)
 
 
 REFUSED = [
@@ -346,7 +334,7 @@ def test_what_has_too_few_queries_to_learn_from_is_not_predicted_and_named():
         assert (HEADING in measurement.sections) == says
 
 
-def test_types_are_predicted_from_other_folds_alone_and_kept_in_the_store(tmp_path, monkeypatch):
+def test_types_are_predicted_from_other_folds_alone_which_no_text_or_group_shares(tmp_path, monkeypatch):
     """The types are chance, so only a classifier that had seen a query would be right about it."""
     rng = np.random.default_rng(0)
     types = rng.integers(0, 2, 200)
@@ -358,6 +346,13 @@ def test_types_are_predicted_from_other_folds_alone_and_kept_in_the_store(tmp_pa
     monkeypatch.setattr("ragsweep.tasks.ranking.query_types.words_of", None)
     again = QueryTypes.of(items, Store(str(tmp_path)))
     assert all(np.array_equal(*pair) for pair in zip(first.predicted, again.predicted, strict=True))
+    texts = ["one", "two", "ONE ", "three", "two", "four"]
+    queries = [
+        Query(str(row), text, None, group=group) for row, (text, group) in enumerate(zip(texts, "abbbcd", strict=True))
+    ]
+    kinds = kinds_of(queries).tolist()
+    assert kinds == [kinds[0]] * 5 + [kinds[5]]
+    assert kinds[5] != kinds[0]
 
 
 def lengths(table):

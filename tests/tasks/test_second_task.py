@@ -149,16 +149,13 @@ def test_metrics_settings_tables_and_charts_are_those_of_the_task(runs, shared_a
     assert "Even numbers are easy." in (shared_application.artifacts(parent) / "report.md").read_text()
 
 
-def test_a_finished_sweep_is_resumed_and_an_aggregate_can_decide_it(runs, shared_application):
+def test_a_finished_sweep_is_resumed_decided_by_an_aggregate_and_reproduced_but_not_explained(runs, shared_application):
     again = shared_application.arguments(*SWEEP, "tracking.resume=true", "decision.metric=ece")
     process = succeeded(shared_application.script_here("run", *again))
     assert process.stdout.count("(finished before)") == 2
     parent = max(shared_application.parents(), key=lambda run: run.info.start_time)
     best = min(runs[1].values(), key=lambda run: run.data.metrics["ece"])
     assert parent.data.tags["best.configuration"] == best.info.run_name
-
-
-def test_a_run_is_reproduced_with_the_same_numbers_and_explaining_it_is_refused(runs, shared_application):
     given = [runs[1]["divisors=2"].info.run_id, "--allow", "test_second_task"]
     reproduced = succeeded(shared_application.script_here("reproduce", *given))
     assert "identical: " in reproduced.stdout

@@ -81,12 +81,19 @@ COUNTED = [
 ]
 
 
-def test_what_a_model_gets_is_counted():
+def test_what_a_model_gets_is_counted_and_a_run_says_it_from_1_percent_on():
     for ranker, passages, queries, expected in COUNTED:
         assert counted(ranker, passages, queries) == expected, ranker
     # what is indexed is counted; a reranker reads the passages themselves
     for ranker, expected in ((DENSE, [("passages", 3, 3, 254)]), (PipelineRetriever(SPARSE, None, RERANKER), [])):
         assert counted(ranker, LONGS, TWO, own=("tea",) * 3) == expected
+    for cut in (1, 2):
+        passages = [LONG] * cut + ["tea"] * (200 - cut)
+        remarks = unread_texts(DENSE, Search(tuple(passages), ("tea",) * 2), FIRST, np.arange(2), NO_STORE)
+        assert len(remarks.facts["unread_texts"]) == 1
+        assert len(remarks.sections) == (cut == 2)
+        parts = [part in notice for notice in remarks.notices for part in ("2 of 200 passages", "254", MINILM)]
+        assert parts == [True] * 3 * (cut == 2)
 
 
 @pytest.mark.extra("openai")
@@ -141,16 +148,6 @@ def test_a_cross_encoder_reads_a_query_and_a_passage_together(tmp_path):
     passages = ["tea " * 254, LONG, LONG]
     expected = [("pairs of a query and a passage", 2, 3, 509)]  # besides three special ones
     assert counted(ranker, passages, [LONG, LONG]) == expected
-
-
-def test_a_run_says_it_from_1_percent_on():
-    for cut in (1, 2):
-        passages = [LONG] * cut + ["tea"] * (200 - cut)
-        remarks = unread_texts(DENSE, Search(tuple(passages), ("tea",) * 2), FIRST, np.arange(2), NO_STORE)
-        assert len(remarks.facts["unread_texts"]) == 1
-        assert len(remarks.sections) == (cut == 2)
-        parts = [part in notice for notice in remarks.notices for part in ("2 of 200 passages", "254", MINILM)]
-        assert parts == [True] * 3 * (cut == 2)
 
 
 def test_a_run_whose_passages_are_cut_names_a_setting_that_reads_them_to_their_end(application, tmp_path):
