@@ -1,7 +1,7 @@
-"""What is claimed of a decision, by the names and numbers of its claims, and what vetoes shipping."""
+"""What is claimed of a decision, by the names and numbers of its claims."""
 
 from dataclasses import replace
-from itertools import product
+from itertools import product, starmap
 
 import numpy as np
 import pytest
@@ -82,9 +82,7 @@ def with_curves(curve, *runs, **settings):
 
 def of_rows(*runs):
     """The decision between runs of alpha and k, each with its row of scores."""
-    return decided(
-        *(of_scores(f"{alpha} {k}", row, {"retriever.alpha": alpha, "k": k}, k=str(k)) for alpha, k, row in runs)
-    )
+    return decided(*starmap(at_k, runs))
 
 
 SCORES, FAR = noisy([0.5, 0.5]), np.random.default_rng(4).normal(0.5, 0.05, (2, 40))

@@ -55,14 +55,16 @@ def collection(typed=30):
     return collection_of(documents, queries, {(f"q{row}", f"d{relevant[row]}"): 1 for row in range(30)}, "document")
 
 
-def task_of(retriever, typed=30):
+def task_of(retriever=SPARSE, queries=None, **settings):
+    """A task on queries of two types, or on these."""
     metrics = {"ndcg": ndcg, "recall": recall}
-    return ranking_task(retriever, metrics, 10, collection=collection(typed), resamples=50)
+    return ranking_task(retriever, metrics, 10, collection=queries or asked(), resamples=50, **settings)
 
 
-def measured(retriever):
-    task = task_of(retriever)
-    return task.measure(task.load())
+def measured(retriever=SPARSE, queries=None, **settings):
+    task = task_of(retriever, queries, **settings)
+    task.check(items := task.load())
+    return task.measure(items)
 
 
 class TestRoutedRetriever(StageContract):
@@ -123,11 +125,11 @@ def test_every_query_is_ranked_by_its_route_whose_stages_it_names_and_whose_time
 
 
 def test_what_is_measured_is_ranked_by_the_routes_of_the_table_and_the_report_says_what_that_gains():
-    measurement = measured(routed())
+    measurement = measured(routed(), collection())
     text, table = " ".join(measurement.sections["Routing"]), measurement.per_item
     assert {*table["type_predicted"]} <= {"type 0", "type 1", "type 2"}
     assert all(1 / 3 - 0.001 <= float(confidence) <= 1 for confidence in table["type_confidence"])
-    values = {name: measured(ranker).per_item["ndcg"] for name, ranker in ROUTES.items()}
+    values = {name: measured(ranker, collection()).per_item["ndcg"] for name, ranker in ROUTES.items()}
     assert len({*table["route"]}) > 1
     assert [values[route][row] for row, route in enumerate(table["route"])] == pytest.approx(table["ndcg"].tolist())
     right = (table["query_type"] == table["type_predicted"]).mean()
@@ -179,16 +181,16 @@ def test_judgments_of_a_folds_queries_do_not_change_their_routes(seed, held, cha
 
 
 def test_judgments_of_a_query_change_neither_its_ranking_nor_its_k_but_the_routes_of_others():
-    task = task_of(routed())
+    task = task_of(routed(), collection())
     before = task.measure(items := task.load()).per_item
     for row, unit in ((0, "d3"), (7, "d7"), (28, "d3")):
         unit_of = np.where(items.qrels.query == row, items.units.index(unit), items.qrels.unit)
         after = task.measure(replace(items, qrels=replace(items.qrels, unit=unit_of))).per_item
         for column in ("retrieved", "route", "type_predicted", "type_confidence"):
             assert after[column][row] == before[column][row]
-    before = typed_run(dynamic_k=TypeCutoff(metric="ndcg")).per_item
+    before = measured(dynamic_k=TypeCutoff(metric="ndcg")).per_item
     for row in (0, 5):
-        after = typed_run(asked(moved=row), dynamic_k=TypeCutoff(metric="ndcg")).per_item
+        after = measured(SPARSE, asked(moved=row), dynamic_k=TypeCutoff(metric="ndcg")).per_item
         assert after["k_of_type"][row] == before["k_of_type"][row]
     # So the test above does not hold for lack of any effect.
     values, *arguments = arrays()
@@ -232,15 +234,15 @@ REFUSED = [
 
 def test_what_cannot_be_learnt_from_is_refused_in_one_line_before_anything_runs():
     for typed, retriever, message in REFUSED:
-        task = task_of(retriever, typed)
+        task = task_of(retriever, collection(typed))
         with pytest.raises(ConfigError, match=message) as error:
             task.check(task.load())
         assert "\n" not in str(error.value)
     for routes, message in (({}, "routes: found none"), ({"mine": object()}, r"routes\.mine: .*retrieval\.Ranker")):
         with pytest.raises(ConfigError, match=message):
             routed(routes=routes)
-    for retriever, cutoff, collection, message in NOT_LEARNT:
-        task = typed_task(retriever, collection, dynamic_k=cutoff)
+    for retriever, cutoff, queries, message in NOT_LEARNT:
+        task = task_of(retriever, queries, dynamic_k=cutoff)
         with pytest.raises(ConfigError, match=message):
             task.check(task.load())
     with pytest.raises(ConfigError, match="dynamic_k=by_type"):
@@ -297,18 +299,8 @@ def asked(rare=0, typed=24, moved=None):
     return collection_of([paged(f"d{row}", *[text] * 3) for row, text in enumerate(pairs)], queries, judgments)
 
 
-def typed_task(retriever, collection, **settings):
-    return ranking_task(retriever, {"ndcg": ndcg, "recall": recall}, 10, collection=collection, **settings)
-
-
-def typed_run(collection=None, **settings):
-    task = typed_task(SPARSE, collection or asked(), **settings)
-    task.check(items := task.load())
-    return task.measure(items)
-
-
 def test_every_run_has_the_predicted_types_and_says_how_many_are_right():
-    measurement = typed_run()
+    measurement = measured()
     table = measurement.per_item
     right = table["type_predicted"] == table["query_type"]
     assert right.mean() > 0.8
@@ -316,20 +308,19 @@ def test_every_run_has_the_predicted_types_and_says_how_many_are_right():
     accuracy, by_type = measurement.sections[HEADING]
     assert f"{right.mean():.0%} of 24 queries were right" in accuracy
     assert all(f"{kind} {right[table['query_type'] == kind].sum()} of 12" in by_type for kind in KINDS)
-    task = typed_task(ROUTED, asked())
-    routed = task.measure(task.load())
+    routed = measured(ROUTED)
     assert {"type_predicted", "route"} <= {*routed.per_item}  # those that its router predicted
     assert HEADING not in routed.sections
 
 
 def test_what_has_too_few_queries_to_learn_from_is_not_predicted_and_named():
-    measurement = typed_run(asked(rare=4))
+    measurement = measured(SPARSE, asked(rare=4))
     table = measurement.per_item
     assert table["type_predicted"].tolist()[:4] == [""] * 4
     assert {*table["type_predicted"][4:]} <= {*KINDS}
     assert "rare (4)" in measurement.sections[HEADING][-1]
     for typed, says in ((0, False), (1, True)):  # no two types
-        measurement = typed_run(asked(typed=typed))
+        measurement = measured(SPARSE, asked(typed=typed))
         assert "type_predicted" not in measurement.per_item
         assert (HEADING in measurement.sections) == says
 
@@ -341,7 +332,7 @@ def test_types_are_predicted_from_other_folds_alone_which_no_text_or_group_share
     features = words_of([f"word{row} {WORDS[row % 12]}" for row in range(200)])
     predicted = predicted_types(features, types, np.arange(200), folds=5, c=10.0, seed=0)
     assert abs((predicted.type == types).mean() - 0.5) < 0.12
-    items = typed_task(SPARSE, asked()).load()
+    items = task_of(SPARSE, asked()).load()
     first = QueryTypes.of(items, Store(str(tmp_path)))
     monkeypatch.setattr("ragsweep.tasks.ranking.query_types.words_of", None)
     again = QueryTypes.of(items, Store(str(tmp_path)))
@@ -360,9 +351,9 @@ def lengths(table):
 
 
 def test_a_given_k_is_that_of_the_predicted_type_and_a_learnt_one_the_best_by_type_on_other_folds():
-    table = typed_run(dynamic_k=TypeCutoff(k={"what": 2})).per_item
+    table = measured(dynamic_k=TypeCutoff(k={"what": 2})).per_item
     assert lengths(table) == [2 if kind == "what" else 10 for kind in table["type_predicted"]]  # else that of the run
-    measurement = typed_run(dynamic_k=TypeCutoff(metric="recall", most=6))
+    measurement = measured(dynamic_k=TypeCutoff(metric="recall", most=6))
     table = measurement.per_item
     assert lengths(table) == table["k_of_type"].astype(int).tolist()
     assert max(lengths(table)) <= 6
