@@ -42,7 +42,14 @@ def collection():
     return collection_of(documents, queries, judgments)
 
 
-def with_references(collection, references):
+def with_spans(collection):
+    """The collection with a part of a document of 20 to 90 characters for each query, in place of its pages."""
+    rng = np.random.default_rng(3)
+    references = []
+    for query in collection.queries:
+        document = collection.documents[rng.integers(10)]
+        start = int(rng.integers(0, len(document.text) - 90))
+        references.append(Reference(query.query_id, document.source, start, start + int(rng.integers(20, 90))))
     return replace(collection, unit="passage", judgments=(), references=tuple(references))
 
 
@@ -144,18 +151,13 @@ def test_as_much_is_returned_as_fits_into_a_budget(collection, name):
 
 @pytest.mark.parametrize("name", [*UNITS, "candidates"])
 def test_spans_are_compared_with_what_is_returned(collection, name):
-    rng = np.random.default_rng(3)
-    references = []
-    for query in collection.queries:
-        document = collection.documents[rng.integers(10)]
-        start = int(rng.integers(0, len(document.text) - 90))
-        references.append(Reference(query.query_id, document.source, start, start + int(rng.integers(20, 90))))
+    collection = with_spans(collection)
     unit = UNITS.get(name, PageUnit(candidates=1))
     chosen = {"tokens": token_recall, "precision": token_precision, "iou": token_iou, "recall": recall, "hit": hit_rate}
-    cases = [*measured_parts(with_references(collection, references), unit, chosen, (1, 3, 8))]
+    cases = [*measured_parts(collection, unit, chosen, (1, 3, 8))]
     assert len(cases) == 3 * 12
     for items, k, query, all_parts, values, _ in cases:
-        reference, parts = references[query], all_parts[: unit.candidates]
+        reference, parts = collection.references[query], all_parts[: unit.candidates]
         wanted = {(reference.source, at) for at in range(reference.start, reference.end)}
         got = {(source, at) for source, characters, _ in parts for at in characters}
         both = len(wanted & got)
@@ -186,15 +188,7 @@ def test_a_ranking_that_makes_too_few_parts_is_said():
 @pytest.mark.parametrize("judged", ["pages", "spans"])
 @pytest.mark.parametrize("name", UNITS)
 def test_explain_agrees_with_recall(collection, name, judged):
-    if judged == "spans":
-        rng = np.random.default_rng(3)
-        starts = rng.integers(0, [len(document.text) - 90 for document in collection.documents])
-        references = tuple(
-            Reference(query.query_id, document.source, int(start), int(start) + 60)
-            for query, document, start in zip(collection.queries, collection.documents, starts, strict=False)
-        )
-        collection = with_references(replace(collection, queries=collection.queries[:10]), references)
-    measures = task(collection, UNITS[name])
+    measures = task(with_spans(collection) if judged == "spans" else collection, UNITS[name])
     items = measures.load()
     measurement = measures.measure(items)
     [score] = measurement.scores

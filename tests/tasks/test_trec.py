@@ -321,13 +321,12 @@ def test_every_metric_of_every_query_equals_trec_eval_and_that_of_the_files_read
 ):
     dataset, candidates = measurement
     judged, run = exported(dataset, candidates, collapse=collapse, relevance_level=level)
-    given_run, qrels = pytrec_eval.parse_run(run), pytrec_eval.parse_qrel(qrels_lines(dataset))
-    oracle, again = trec_eval(given_run, qrels, k, level), {}
-    if dataset.qrels.grade.max() >= level:  # otherwise there is nothing to measure of files
-        settings = {"k": k, "relevance_level": level, "metrics": OURS}
-        of_files = read_back(tmp_path_factory.getbasetemp(), dataset, run, **settings)
-        again = values(of_files)
-        assert len(again) == len(judged.queries)
+    oracle = trec_eval(pytrec_eval.parse_run(run), pytrec_eval.parse_qrel(qrels_lines(dataset)), k, level)
+    is_measured = bool(dataset.qrels.grade.max() >= level)  # otherwise there is nothing to measure of files
+    settings = {"k": k, "relevance_level": level, "metrics": OURS}
+    folder = tmp_path_factory.getbasetemp()
+    again = values(read_back(folder, dataset, run, **settings)) if is_measured else {}
+    assert len(again) == len(judged.queries) * is_measured
     for row, query in enumerate(judged.queries):
         query_id = dataset.queries[query].query_id
         ours = {name: metric(judged, k)[row] for name, metric in OURS.items()}
