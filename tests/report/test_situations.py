@@ -5,12 +5,10 @@
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -288,29 +286,21 @@ def situations():  # noqa: PLR0915  # a table
 VERDICT = re.compile(r"chosen( at .+)?|tied|worse|left out|control|only one|not shipped: [a-z ]+")
 
 
-class Situation(NamedTuple):
-    """A decision, what vetoes in it, and its record for programs."""
-
-    name: str
-    decision: Decision
-    veto: str | None
-    record: Mapping[str, Any]
-
-    @property
-    def claims(self):
-        return {claim["name"]: claim["numbers"] for claim in self.record["claims"]}
-
-
 @cache
 def every_situation():
-    rows = [(name, made if isinstance(made, Decision) else decided(*made), veto) for name, veto, made in situations()]
-    return [Situation(name, decision, veto, as_record(decision, "s1")) for name, decision, veto in rows]
+    """For each: its name, the decision, what vetoes, the record for programs, and the numbers of the claims by name."""
+    rows = []
+    for name, veto, made in situations():
+        decision = made if isinstance(made, Decision) else decided(*made)
+        record = as_record(decision, "s1")
+        rows.append((name, decision, veto, record, {claim["name"]: claim["numbers"] for claim in record["claims"]}))
+    return rows
 
 
 def table():
     """Rows of the page: of headlines that make the same claims, the first."""
     rows = {}
-    for name, _, _, record in every_situation():
+    for name, _, _, record, _ in every_situation():
         text = " ".join(record["headline"]).replace("|", "\\|")
         key = tuple(claim["name"] for claim in record["claims"] if claim["place"] == "headline")
         rows.setdefault(key, f"| {name} | {text} |\n")
@@ -323,7 +313,7 @@ def test_the_page_shows_what_is_said():
 
 
 def test_what_vetoes_is_the_first_claim_that_does_and_in_the_record_also_at_its_limits():
-    for name, decision, veto, record in every_situation():
+    for name, decision, veto, record, _ in every_situation():
         vetoes = [claim["name"].replace("_", " ") for claim in record["claims"] if claim["vetoes"]]
         assert [veto_of(decision), record["not_shipped"], next(iter(vetoes), None)] == [veto] * 3, name
     cases = [(veto, veto_of(made if isinstance(made, Decision) else decided(*made))) for veto, made in at_limits()]
@@ -404,10 +394,10 @@ def test_a_claim_that_vetoes_has_the_numbers_of_its_sentence():
 
 def test_a_headline_has_at_most_three_sentences_and_four_numbers():
     """A configuration, a cutoff and a setting to type are no numbers; an interval counts as two."""
-    for situation in every_situation():
-        text, sweep = " ".join(situation.record["headline"]), situation.decision.sweep
-        assert len(re.findall(r"[.!?](?=\s|$)", text)) <= 3, situation.name
-        tied = situation.claims.get("not_one_best", {}).get("labels", "-")
+    for name, decision, _, record, numbers in every_situation():
+        text, sweep = " ".join(record["headline"]), decision.sweep
+        assert len(re.findall(r"[.!?](?=\s|$)", text)) <= 3, name
+        tied = numbers.get("not_one_best", {}).get("labels", "-")
         words = [*map(sweep.label, sweep.outcomes), *sweep.unfinished, tied, cutoffs_in_words(sweep, *sweep.cutoffs)]
         words += [cutoffs_in_words(sweep, cutoff) for cutoff in sweep.cutoffs]
         for word in (*sorted(words, key=len, reverse=True), sweep.metric_title, "budget=500,1000,2000"):
@@ -435,14 +425,13 @@ def outlets(decision, record):
 
 def test_every_outlet_ships_and_counts_the_same():
     """None ships what a veto holds back; runs that differ in their cutoff alone are one configuration."""
-    for situation in every_situation():
-        name, decision, veto, record = situation
+    for name, decision, veto, record, numbers in every_situation():
         texts = outlets(decision, record)
         for outlet, text in texts.items():
             ships = re.findall(r"(?i)(?<!nothing to )\bship\b", text)
             assert not (ships and veto), (name, outlet)
             assert ships or veto or outlet not in ("headline", "report.md", "model card", "notebook"), (name, outlet)
-        assert veto in (None, "tied") or not {"choice", "elsewhere"} & situation.claims.keys(), name
+        assert veto in (None, "tied") or not {"choice", "elsewhere"} & numbers.keys(), name
         swept = [{**run.swept, "k": None, "budget": None} for run in decision.sweep.outcomes]
         number = sum(settings not in swept[:place] for place, settings in enumerate(swept))
         assert number == record["configurations"] == answer_of(decision).numbers["configurations"], name
@@ -457,7 +446,7 @@ def test_a_column_of_what_measured_best_has_no_other():
 
 
 def test_every_run_has_a_verdict_one_is_chosen_unless_a_veto_holds_and_what_is_worse_is_never_tied():
-    for name, decision, veto, record in every_situation():
+    for name, decision, veto, record, numbers in every_situation():
         verdicts = {row["run_id"]: row["verdict"] for row in record["rows"]}
         assert {*verdicts} == {run.run_id for run in decision.sweep.outcomes}, name
         assert len(verdicts) == len(record["rows"]), name
@@ -465,14 +454,12 @@ def test_every_run_has_a_verdict_one_is_chosen_unless_a_veto_holds_and_what_is_w
         chosen = [run_id for run_id, verdict in verdicts.items() if verdict == "chosen"]
         assert chosen == ([decision.named.run_id] if veto is None else []), name
         assert veto is None or not any(verdict.startswith("chosen") for verdict in verdicts.values()), name
-    for situation in every_situation():
-        name, decision, _, record = situation
         choices = {choice["cutoff"]: choice["cannot_be_told_apart"] for choice in record["choices"]}
         worse = [row.run for row in rows_of(decision) if row.verdict == "worse"]
         assert not [run for run in worse if decision.sweep.label(run) in choices[run.cutoff]], name
         sizes = [run.swept.get("chunker.size") for run in worse if run.cutoff == decision.headline.cutoff]
-        assert not sizes or "tied" not in situation.claims, name
-        tied = situation.claims.get("not_one_best", {}).get("labels", "")
+        assert not sizes or "tied" not in numbers, name
+        tied = numbers.get("not_one_best", {}).get("labels", "")
         assert not [size for size in sizes if re.search(rf"\b{size}\b", tied)], name
 
 
