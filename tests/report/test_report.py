@@ -16,7 +16,6 @@ from ragsweep.sweeps import decide
 from ragsweep.tasks.systems.own_passages import RETURNED
 
 pytestmark = pytest.mark.usefixtures("drawing")
-
 ADDRESS = "http://127.0.0.1:5000/#/experiments/1/runs/id-alpha=1 k=3?a=1&b=2"
 ORIGIN = Origin("ragsweep run -m k=3,5", "0123abcd", "d6694a48f4", "20261122_101500", {"id-alpha=1 k=3": ADDRESS})
 HOSTILE = "<script>alert(1)</script> | what & why?\nsecond line"

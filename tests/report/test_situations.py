@@ -195,7 +195,6 @@ ONE, SAME = scores([0.5])[0], np.repeat(scores([0.5]), 3, axis=0)
 SEVERAL_K = {k: scores([0.3, 0.55, 0.54], seed=k) + k / 100 for k in (3, 5, 10)}
 FOUND_LITTLE = np.array([[0.5, 0, 0.2, 0, 0, 0], [0, 0.4, 0, 0, 0.3, 0], [0] * 6])
 NO_DIFFERENCE = {k: scores([0.5] * 3, 8, seed=k) for k in (3, 5, 10)}
-
 TIED, FEW, TEXT, PAGES = "tied", "too few", "unequal text", "page judgments"
 MS, TOKENS = "latency/mean_ms", "context/tokens"
 

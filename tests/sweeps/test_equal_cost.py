@@ -29,35 +29,29 @@ def run(size, k, scores, *, tokens=None, counted_by="words", returned=True):
     return replace(outcome, per_query=table, facts=facts_of(facts))
 
 
-def chunks(sizes=(200, 800), cutoffs=(5,), *, means=(0.3, 0.7), settings=SETTINGS, **facts):
+def chunks(sizes=(200, 800), means=(0.3, 0.7), settings=SETTINGS, **facts):
     """The decision between runs whose chunks differ in size. All metrics of the same name's end measure the same."""
     rng, runs = np.random.default_rng(5), []
     for size, mean in zip(sizes, means, strict=True):
         scores = mean + rng.normal(0, 0.05, 40)
-        for k in cutoffs:
-            one = run(size, k, scores)
-            metrics, about = one.facts.metrics, one.facts.metrics["f1"]
-            of_text = {name: replace(about, of_text=name == "token/iou") for name in ("token/iou", "token/recall")}
-            table = one.per_query.assign(**dict.fromkeys(of_text, scores))
-            runs.append(
-                replace(one, facts=replace(one.facts, metrics={**metrics, **of_text}, **facts), per_query=table)
-            )
+        one = run(size, 5, scores)
+        metrics, about = one.facts.metrics, one.facts.metrics["f1"]
+        of_text = {name: replace(about, of_text=name == "token/iou") for name in ("token/iou", "token/recall")}
+        table = one.per_query.assign(**dict.fromkeys(of_text, scores))
+        runs.append(replace(one, facts=replace(one.facts, metrics={**metrics, **of_text}, **facts), per_query=table))
     return decided(*runs, settings=settings)
 
 
 VETOES = [
-    ({}, "unequal text"),
-    ({"cutoffs": (3, 5)}, "unequal text"),
     ({"settings": replace(SETTINGS, metric="token/recall")}, "unequal text"),  # of all tokens that are judged
-    ({"sizes": (200, 219), "means": (0.3, 0.7)}, None),
-    ({"sizes": (200, 221), "means": (0.3, 0.7)}, "unequal text"),
+    ({"sizes": (200, 219)}, None),
+    ({"sizes": (200, 221)}, "unequal text"),
     ({"means": (0.7, 0.3)}, None),
     ({"sizes": (200, 400, 800), "means": (0.7, 0.7, 0.3)}, None),  # the two that are told apart from the largest
     ({"sizes": (200, 400, 800), "means": (0.3, 0.7, 0.2)}, "unequal text"),
     ({"settings": replace(SETTINGS, metric="token/iou")}, None),
     ({"settings": replace(SETTINGS, prefer=TOKENS, margin=0.5)}, None),
     ({"settings": replace(SETTINGS, prefer="latency/mean_ms")}, "unequal text"),
-    ({"cutoff_unit": "tokens"}, None),  # a budget
     ({"returned": None}, None),  # as of one's own retriever
     ({"means": (0.5, 0.5)}, "tied"),
 ]

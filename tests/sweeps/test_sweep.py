@@ -21,7 +21,6 @@ from ragsweep.sweeps.configuration_names import short_values
 from ragsweep.tracking.decisions import answer_of
 
 pytestmark = pytest.mark.usefixtures("drawing")
-
 BOTH = "4_comprehensive_comparison.png best_against_baseline.svg by_cutoff.svg"  # of sweeps at one k
 CHUNKER = {"method": {"chosen_by": ["chunker"]}}
 
@@ -59,8 +58,6 @@ def test_a_swept_setting_that_has_the_name_of_a_column_is_beside_it():
 
 
 NAMED = {"Sparse": "0", "Balanced": "0.5", "Dense": "1"}
-
-
 AXES = [  # what was swept, the values of alpha, and the axes
     ([{"configuration": name} for name in NAMED], [*NAMED.values()], {"retriever.alpha": [0, 0.5, 1]}),
     (

@@ -17,7 +17,6 @@ from ragsweep.tasks.scores import mean_scores
 exponential_ndcg = partial(ndcg, gain="exponential")
 METRICS = [precision, recall, f1, mrr, hit_rate, ndcg, exponential_ndcg, average_precision]
 DEPTH, QUERIES = 8, 3
-
 SETTINGS = st.fixed_dictionaries(
     {"collapse": st.sampled_from(["after_cutoff", "before_cutoff"]), "relevance_level": st.integers(1, 3)}
 )

@@ -24,7 +24,6 @@ from ragsweep.tasks.ranking.units import units_of_ranking
 
 MEASURES = {"precision": "P", "recall": "recall", "hit_rate": "success", "ndcg": "ndcg_cut", "map": "map_cut"}
 ZERO = dict.fromkeys(METRICS, 0.0)
-
 DOCUMENTS = st.sampled_from(["2", "9", "10", "100", "d1", "d2", "D3", "\u00e9"])
 TIED = st.sampled_from([0.0, -0.0, 0.7123, 0.7123 + 1e-12, 0.7124, 1])  # mostly equal, one only in single precision
 SCORED = st.dictionaries(DOCUMENTS, TIED | st.integers(-99, 99))
@@ -171,8 +170,6 @@ def test_the_summary_and_the_text_have_the_means_with_their_intervals_and_the_mi
 
 RANKED, JUDGED = {"q": ["a"]}, {"q": {"a": 1}}
 ROW_OF_Q = {"question": "q", "retrieved": ["a"], "relevant": {"a"}}
-
-
 REFUSED = [  # rankings, judgments, and what is named
     (RANKED, {}, "qrels: "),
     ({}, JUDGED, "rankings: found no query"),
