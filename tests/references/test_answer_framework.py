@@ -109,15 +109,8 @@ CASES = rows_of_cases()
 ASKED = ("id", "clinical_case", "question", "options", "correct_answer", "specialty", "difficulty", "condition")
 ASKED = (*ASKED, "option_conditions", "relevant_guidelines")
 ANSWERED = ("id", "answer", "confidence", "reasoning", "evidence", "cited", "time_ms")
-COLUMNS = {
-    "case": "clinical_case",
-    "answer": "correct_answer",
-    "specialty": "specialty",
-    "difficulty": "difficulty",
-    "condition": "condition",
-    "option_conditions": "option_conditions",
-    "relevant": "relevant_guidelines",
-}
+COLUMNS = {"case": "clinical_case", "answer": "correct_answer", "relevant": "relevant_guidelines"}
+COLUMNS |= {name: name for name in ("specialty", "difficulty", "condition", "option_conditions")}
 SURE = [(1.0, False), (1.0, False), (0.95, True), (0.55, True)]  # confidences of the second system, and what was right
 
 
