@@ -32,7 +32,7 @@ def drawn(name, runs, *arguments, **settings):
 GRID = grid().outcomes
 
 
-def test_a_gain_is_drawn_over_the_cutoff_or_over_its_cost():
+def test_a_gain_is_drawn_over_the_cutoff_or_its_cost_up_to_the_largest_swept_cutoff():
     over_tokens = drawn("by_cutoff", GRID)
     assert over_tokens.get_ylabel() == "Recall"
     curve = decided(*GRID).named.facts.at_k["recall"]
@@ -41,6 +41,21 @@ def test_a_gain_is_drawn_over_the_cutoff_or_over_its_cost():
     over_k = drawn("by_cutoff", GRID, costs=[])
     assert over_k.get_xlabel() == "k"
     assert all(line.get_xdata().tolist() == [*range(1, 21)] for line in over_k.lines)
+    # The headline is about k 5, whose run has measured 20 cutoffs. A passage has 100 tokens.
+    deep = alpha_k(0.5, 100, 0.3)
+    curves = {
+        "recall": (*deep.facts.at_k["recall"], *[0.9] * 80),
+        "context/tokens": tuple(100.0 * k for k in range(1, 101)),
+    }
+    runs = [alpha_k(0.5, 5, 0.3), replace(deep, facts=replace(deep.facts, at_k=curves, at_k_ci={}))]
+    into = drawn("by_cutoff", runs, at=5)
+    [line] = into.lines
+    assert line.get_xdata().tolist() == [100 * k for k in range(1, 101)]
+    assert [line.get_xdata()[place] for place in line.get_markevery()] == [500, 10_000]
+    [above] = into.child_axes
+    named = {label.get_text(): place for label, place in zip(above.get_xticklabels(), above.get_xticks(), strict=True)}
+    assert {"5", "100"} < {*named}
+    assert all(place == 100 * int(name) for name, place in named.items())
 
 
 def test_each_figure_shows_the_configurations_settings_and_differences_it_is_about():
@@ -65,24 +80,6 @@ def test_each_figure_shows_the_configurations_settings_and_differences_it_is_abo
     for name, missing in (("by_cutoff", "f3"), ("front", "price"), ("one_setting", "beta")):
         with pytest.raises(ConfigError, match=f"found '{missing}', expected "):
             drawn(name, GRID, missing)
-
-
-def test_a_gain_is_drawn_up_to_the_largest_swept_cutoff():
-    """The headline is about k 5, whose run has measured 20 cutoffs. A passage has 100 tokens."""
-    deep = alpha_k(0.5, 100, 0.3)
-    curves = {
-        "recall": (*deep.facts.at_k["recall"], *[0.9] * 80),
-        "context/tokens": tuple(100.0 * k for k in range(1, 101)),
-    }
-    runs = [alpha_k(0.5, 5, 0.3), replace(deep, facts=replace(deep.facts, at_k=curves, at_k_ci={}))]
-    into = drawn("by_cutoff", runs, at=5)
-    [line] = into.lines
-    assert line.get_xdata().tolist() == [100 * k for k in range(1, 101)]
-    assert [line.get_xdata()[place] for place in line.get_markevery()] == [500, 10_000]
-    [above] = into.child_axes
-    named = {label.get_text(): place for label, place in zip(above.get_xticklabels(), above.get_xticks(), strict=True)}
-    assert {"5", "100"} < {*named}
-    assert all(place == 100 * int(name) for name, place in named.items())
 
 
 LONG = [f"a_long_name_{letter}" for letter in "abcdefghijklmnop"]

@@ -65,8 +65,11 @@ def test_what_wins_by_returning_more_text_is_not_shipped():
     assert [claim[name] for name in ("label", "other", "texts", "unit")] == [
         *("size 800", "size 200", [1000, 250], "tokens"),
     ]
-    claim = claims(decided(run(200, 2, [0.1] * 40), run(800, 2, [0.9] * 40, counted_by="a model")))["unequal_text"]
-    assert (claim["texts"], claim["unit"]) == ([800, 200], "characters a passage")
+    small, large = run(200, 2, [0.1] * 40), run(800, 2, [0.9] * 40)
+    uncounted = replace(small, facts=replace(small.facts, measures={}), per_query=small.per_query.drop(columns=TOKENS))
+    for made in ((small, run(800, 2, [0.9] * 40, counted_by="a model")), (uncounted, large)):
+        claim = claims(decided(*made))["unequal_text"]
+        assert (claim["texts"], claim["unit"]) == ([800, 200], "characters a passage")
 
 
 def within(size, budget, scores, *, tokens, ranked=3):

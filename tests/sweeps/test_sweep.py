@@ -247,7 +247,17 @@ def test_the_name_of_a_job_has_the_file_or_what_was_typed_and_its_record_the_val
         assert name_and_settings(parse([typed]), []) == (shown, settings)
 
 
-def test_two_systems_with_files_of_one_name_are_two_methods_and_keep_their_paths():
+def test_tables_and_records_keep_whole_values_whatever_of_them_is_shown():
+    """The override's name is not that of a used setting: a group takes the value to its own place."""
+    values = ["/runs/one/a.trec", "/runs/two/a.trec", "BAAI/bge-small-en-v1.5"]
+    runs = [of_scores(f"run {at}", [0.1 * at] * 20, {"mine": value}) for at, value in enumerate(values)]
+    twice = with_own_columns(with_own_columns(runs))  # runs of one sweep, then side by side
+    decision = decide(Sweep(twice, {}, DecisionSettings("f1")))
+    shown = ["mine one/a.trec", "mine two/a.trec", f"mine {values[2]}"]
+    assert [decision.sweep.label(run) for run in twice] == shown
+    assert {*summary_of(decision)["mine"]} == {*decision.sweep.per_query["mine"]} == {*values}
+    choices = [as_record(decide(Sweep([run], {}, DecisionSettings("f1"))), "")["choice"] for run in twice]
+    assert [choice["settings"]["mine"] for choice in choices] == values
     paths = ["/home/me/a/very/long/way/to/gpt/answers.jsonl", "/home/me/a/very/long/way/to/llama/answers.jsonl"]
     method = {"name": "answers.jsonl", "is_baseline": False, "vary": "", "stands_for": {}, "chosen_by": ["retriever"]}
     runs = []
@@ -262,16 +272,3 @@ def test_two_systems_with_files_of_one_name_are_two_methods_and_keep_their_paths
     assert decision.sweep.label(decision.named) == "path llama/answers.jsonl"
     assert {*decision.sweep.table["method"]} == {"gpt/answers.jsonl", "llama/answers.jsonl"}
     assert as_record(decision, "")["choice"]["settings"] == {"retriever.path": paths[1]}
-
-
-def test_tables_and_records_keep_whole_values_whatever_the_settings_are_called():
-    """The override's name is not that of a used setting: a group takes the value to its own place."""
-    values = ["/runs/one/a.trec", "/runs/two/a.trec", "BAAI/bge-small-en-v1.5"]
-    runs = [of_scores(f"run {at}", [0.1 * at] * 20, {"mine": value}) for at, value in enumerate(values)]
-    twice = with_own_columns(with_own_columns(runs))  # runs of one sweep, then side by side
-    decision = decide(Sweep(twice, {}, DecisionSettings("f1")))
-    shown = ["mine one/a.trec", "mine two/a.trec", f"mine {values[2]}"]
-    assert [decision.sweep.label(run) for run in twice] == shown
-    assert {*summary_of(decision)["mine"]} == {*decision.sweep.per_query["mine"]} == {*values}
-    choices = [as_record(decide(Sweep([run], {}, DecisionSettings("f1"))), "")["choice"] for run in twice]
-    assert [choice["settings"]["mine"] for choice in choices] == values
