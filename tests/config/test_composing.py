@@ -139,7 +139,7 @@ def test_a_file_that_hydra_does_not_read_is_named_and_a_recorded_configuration_w
         file = write(**{f"conf/{name}": "k: 1\n"}) / "conf" / name
         with pytest.raises(ConfigError) as refused:
             refuse_unread()
-        assert str(refused.value).startswith(f"{file}: ")
+        assert str(refused.value).startswith(f"{file}: is not read; ")
         file.unlink()
     project = write(**{"config.yaml": "k: 1\n"})  # beside the folder of groups
     refuse_unread()

@@ -128,3 +128,4 @@ def test_the_rules_of_a_users_class_are_its_annotations():
 def test_a_value_is_shown_in_a_short_line(value):
     assert len(as_configured(value)) < 210
     assert "\n" not in as_configured(value)
+    assert as_configured(10**5000) == "a number of thousands of digits"

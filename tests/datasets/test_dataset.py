@@ -204,6 +204,7 @@ INVALID_REFERENCES = [  # what is changed in a dataset of spans
 ]
 INVALID_CASES = [  # what is changed in a case
     ({"options": ()}, "expected 2 to 26 options with the letters A, B, C, ...; found none"),
+    ({"options": OPTIONS[:1]}, "; found 'A'"),
     ({"options": OPTIONS[::-1]}, "; found 'BA'"),
     ({"options": (Option("AB", "x"), Option("", "y"))}, "; found 'AB'"),
     ({"options": (Option("A", "x"), Option("B", " "))}, "option B is blank"),

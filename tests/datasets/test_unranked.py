@@ -31,7 +31,7 @@ from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.search import search_of
 
 BM25S, IN_LETTERS = SparseRetriever(NO_STORE, backend="bm25s"), DenseRetriever(LetterEncoder(), NO_STORE)
-RETRIEVERS = [BM25S, IN_LETTERS, HybridRetriever(IN_LETTERS, BM25S)]
+RETRIEVERS = [BM25S, IN_LETTERS, HybridRetriever(IN_LETTERS, BM25S), SparseRetriever(NO_STORE)]
 
 
 @pytest.fixture

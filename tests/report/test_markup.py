@@ -63,7 +63,8 @@ def test_code_is_code(text):
 
 
 def test_plain_text_is_no_markup():
-    for text in ("[a](https://a.example)", "![a](b)", "<img src=a>", "<a href='b'>", "p <= 0.05 [0, 1]"):
+    links = ("[a](https://a.example)", "![a](b)", "<img src=a>", "<a href='b'>", "<https://a.example>")
+    for text in (*links, "p <= 0.05 [0, 1]"):
         html = RENDERER.render(plain(text))
         assert html == f"<p>{escape(plain(text), quote=False)}</p>\n"
         assert plain(text).replace(" ", "") == text.replace(" ", "")
