@@ -1,11 +1,17 @@
 """Answers to the small cases, and how they are measured: what tests of the task `answers` share."""
 
+from dataclasses import dataclass
+
 import small
 
 from ragsweep.datasets import PageChunker
+from ragsweep.datasets.model.cases import Option
+from ragsweep.models.language.language_model import Exchange, Message
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
-from ragsweep_answers.answering import Answerer
+from ragsweep_answers.answering import Answer, Answerer
+from ragsweep_answers.answering.json_answer import AnswerFields
+from ragsweep_answers.answering.question import Question, Reasoning
 from ragsweep_answers.cases import CaseColumns, CasesDataset
 from ragsweep_answers.measuring.answer_settings import AnswerSettings
 from ragsweep_answers.measuring.answers_task import AnswersTask
@@ -25,6 +31,34 @@ class Fixed(Answerer):
 
     def answer(self, questions):
         return [self.answers[question.question] for question in questions]
+
+
+@dataclass(frozen=True)
+class OnePrompt(Reasoning):
+    """The smallest reasoning method: asks one thing, and believes what is in the JSON, or a text of a single letter."""
+
+    asks: str = ""
+
+    def answer(self, question, model):
+        prompt = f"{self.asks}{question.question}"
+        messages = [Message("system", "Answer."), Message("user", prompt)]
+        completion = model.complete(messages, as_json=model.structured)
+        letter, confidence = completion.text, None
+        if model.structured:
+            try:
+                fields = AnswerFields.model_validate_json(completion.text)
+                letter, confidence = fields.answer, fields.confidence
+            except ValueError:
+                letter = ""
+        costs = {name: getattr(completion, name) for name in ("tokens_in", "tokens_out", "time_ms")}
+        known = letter if letter in {*question.letters} else None
+        return Answer(known, confidence, exchanges=(Exchange(prompt, completion.text),), **costs)
+
+
+def questions(number):
+    """Questions for it."""
+    options = (Option("A", "yes"), Option("B", "no"))
+    return [Question(f"q{at}", "", f"Is this question {at}?", options) for at in range(number)]
 
 
 def cases_of(arguments, columns=COLUMNS):

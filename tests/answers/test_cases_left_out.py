@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 import small
 from answers import small_answers
-from answers.one_prompt import questions
-from answers.small_answers import settings
+from answers.small_answers import questions, settings
 
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep_answers.answering import RecordedAnswerer, answer
