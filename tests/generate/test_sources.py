@@ -43,27 +43,21 @@ def test_a_passage_is_the_text_between_its_offsets(pages, size):
         assert "\f" not in source.text  # it is on one page
 
 
-def test_short_passages_are_left_out():
+def test_short_passages_are_left_out_and_a_text_that_cannot_be_written_is_refused():
     paged = document("a.txt", "A title", "One two three four five six.")
     assert [source.page_number for source in sources_of([paged], 100, 5)] == ["2"]
     assert len(sources_of([paged], 100, 2)) == 2
     with pytest.raises(DatasetError, match=r"no passage of 1 documents has 50 words or more \(shortest_passage\)"):
         sources_of([paged], 100, 50)
-
-
-def test_a_text_that_cannot_be_written_is_refused():
     with pytest.raises(DatasetError, match=r"the text of document 'a\.txt' contains an invalid surrogate"):
         sources_of([document("a.txt", "half of \ud800 letter")], 100, 1)
 
 
-def test_documents_take_turns():
-    order = spread(sources_of(DOCUMENTS, 200, 1), 8, seed=0)
-    assert Counter(source.document for source in order[:6]) == {"long.txt": 2, "short.txt": 2, "other.txt": 2}
-    assert {source.document for source in order[6:]} == {"long.txt", "other.txt"}  # the short one is used up
-
-
-def test_every_passage_comes_once_in_an_order_that_the_seed_decides():
+def test_documents_take_turns_and_every_passage_comes_once_in_an_order_that_the_seed_decides():
     sources = sources_of(DOCUMENTS, 200, 1)
+    eight = [source.document for source in spread(sources, 8, seed=0)]
+    assert Counter(eight[:6]) == {"long.txt": 2, "short.txt": 2, "other.txt": 2}
+    assert {*eight[6:]} == {"long.txt", "other.txt"}  # the short one is used up
     orders = [spread(sources, len(sources), seed) for seed in (0, 0, 1)]
     assert sorted(orders[0]) == sorted(sources)
     assert orders[0] == orders[1] != orders[2]
