@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 import small
 from answers import small_answers
-from answers.small_answers import Fixed, cases_of, named, settings
-from application import assert_refused, succeeded
+from answers.small_answers import Fixed, named, settings
+from application import succeeded
 from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix
 from warm import CHARTS
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets import Dataset, FixedChunker, PageChunker
+from ragsweep.datasets import Dataset, FixedChunker, PageChunker, pdf_dataset
 from ragsweep.retrieval import Encoder, Ingest, OpenAIEncoder, Ranker, Ranking, SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.search import search_of
@@ -62,16 +62,6 @@ class Returns(Answerer):
         return self.answers
 
 
-@pytest.fixture(scope="module")
-def arguments(tmp_path_factory):
-    return small.case_arguments(tmp_path_factory.mktemp("cases"))
-
-
-@pytest.fixture(scope="module")
-def files(arguments):
-    return cases_of(arguments)
-
-
 @pytest.fixture
 def with_cases(files, tmp_path):
     """The dataset with other cases."""
@@ -109,23 +99,15 @@ class TestAnswersTask(TaskContract):
 # Evidence
 
 
-def test_the_judged_pages_are_all_passages_of_the_relevant_pages(dataset):
-    for case, passages in zip(small.CASES, contexts(dataset, "judged", None, 1, 1), strict=True):
-        assert {dataset.units[dataset.passage_units[passage]] for passage in passages} == {case[2]}
-
-
 def test_a_placebo_is_what_was_retrieved_for_another_question_and_not_relevant(dataset):
     ranking = SPARSE.rank(search_of(dataset), 2)
     retrieved, placebos = (contexts(dataset, source, ranking, 2, 1) for source in ("retrieved", "placebo"))
     for row, passages in enumerate(placebos):
         assert passages in [*retrieved[:row], *retrieved[row + 1 :]]
         assert small.CASES[row][2] not in {dataset.units[dataset.passage_units[passage]] for passage in passages}
-
-
-def test_the_placebo_is_the_question_half_the_dataset_away_if_none_is_unrelated(dataset):
-    passages = np.array([np.roll(np.arange(6), row) for row in range(8)])  # each question retrieves everything
-    ranking = Ranking(passages, np.tile(np.arange(6.0)[::-1], (8, 1)))
-    assert contexts(dataset, "placebo", ranking, 6, 1) == [*passages[4:].tolist(), *passages[:4].tolist()]
+    passages = np.array([np.roll(np.arange(6), row) for row in range(8)])  # each question retrieves everything:
+    everything = Ranking(passages, np.tile(np.arange(6.0)[::-1], (8, 1)))  # that of the one half the dataset away
+    assert contexts(dataset, "placebo", everything, 6, 1) == [*passages[4:].tolist(), *passages[:4].tolist()]
 
 
 def test_evidence_knows_all_pages_of_its_passages(files):
@@ -215,15 +197,13 @@ def test_what_a_server_says_of_responses_is_counted_and_said(files):
 
 
 @pytest.mark.extra("openai")
-@pytest.mark.parametrize(("evidence", "cut"), [("retrieved", 8), ("none", 0)])
-def test_cases_that_the_retriever_does_not_read_are_counted_where_something_is_retrieved(files, evidence, cut):
-    answering = replace(
-        task(files, Reader(), evidence=evidence), retriever=Beside(OpenAIEncoder(model="m", truncate=5))
-    )
-    measurement = answering.measure(answering.load())
-    texts = measurement.facts.get("unread_texts", [])
-    assert sum(unread["cut"] for unread in texts if unread["texts"] == "queries") == cut
-    assert any("5 characters" in notice for notice in measurement.notices) is bool(cut)
+def test_cases_that_the_retriever_does_not_read_are_counted_where_something_is_retrieved(files):
+    for evidence, cut in (("retrieved", 8), ("none", 0)):
+        retriever = Beside(OpenAIEncoder(model="m", truncate=5))
+        measurement = measured(files, Reader(), evidence=evidence, retriever=retriever)
+        texts = measurement.facts.get("unread_texts", [])
+        assert sum(unread["cut"] for unread in texts if unread["texts"] == "queries") == cut
+        assert any("5 characters" in notice for notice in measurement.notices) is bool(cut)
 
 
 def test_an_answerer_without_confidence_is_not_calibrated(files):
@@ -246,9 +226,9 @@ def test_the_controls_answer_the_same_questions_from_other_evidence(files, with_
     assert values["control/placebo"] < values["control/retrieved"] == measurement.values["accuracy"]
     assert values["control/judged"] == 4 / 8  # cases 2, 3, 6 and 7, by hand
     assert len(measurement.sections["Answers"]) >= 4
-    cases = small.cases()
-    cases[3]["relevant_docs"] = []  # its answer was wrong with the judged page, too
-    measurement = measured(with_cases(cases), Reader())
+    unjudged = small.cases()
+    unjudged[3]["relevant_docs"] = []  # its answer was wrong with the judged page, too
+    measurement = measured(with_cases(unjudged), Reader())
     assert named(measurement)["control/judged"] == 4 / 7
     [judged] = [sentence for sentence in measurement.sections["Answers"] if "with the judged pages" in sentence]
     assert judged.startswith("7 questions with a judged page: ")
@@ -274,30 +254,32 @@ def test_a_single_case_has_no_placebo(with_cases):
         answering.check(answering.load())
 
 
-def test_evidence_that_nobody_has_in_use_makes_a_run_a_control(files):
-    controls = {source: bool(measured(files, Reader(), evidence=source).control)
-                for source in ("retrieved", "none", "judged", "placebo")}  # fmt: skip
+def test_evidence_that_nobody_has_in_use_makes_a_run_a_control_and_settings_that_change_nothing_are_not_used(files):
+    sources = ("retrieved", "none", "judged", "placebo")
+    controls = {source: bool(measured(files, Reader(), evidence=source).control) for source in sources}
     assert controls == {"retrieved": False, "none": False, "judged": True, "placebo": True}
-
-
-def test_questions_without_documents_are_answered_without_evidence(files):
-    closed = replace(files, documents=None)
-    answering = task(closed, Reader())
-    with pytest.raises(
-        DatasetError, match=r"has no documents, so nothing can be retrieved; set dataset\.documents, or"
-    ):
-        answering.check(answering.load())
-    measurement = measured(closed, Reader(), evidence="none")
-    assert measurement.values["accuracy"] == 0
-    assert measurement.findings == ["The dataset has no documents: the questions are answered without evidence."]
-
-
-def test_settings_that_change_nothing_are_not_among_those_used(files):
     stages = ("ingest", "query", "reranker", "dynamic_k")
     unused = task(files, Reader(), evidence="judged", evaluation=settings(controls=[])).without_effect
     assert unused == ("confidence_threshold", "retriever", *stages, "k")
     without = task(files, Reader(), evidence="none").without_effect  # the placebo is retrieved
     assert without == ("confidence_threshold", *stages)
+
+
+def test_questions_without_documents_are_answered_without_evidence_and_documents_without_cases_are_refused(
+    files, tmp_path
+):
+    closed = replace(files, documents=None)
+    answering = task(closed, Reader())
+    with pytest.raises(
+        DatasetError, match=r"has no documents, so nothing can be retrieved; set dataset\.documents"
+    ):
+        answering.check(answering.load())
+    measurement = measured(closed, Reader(), evidence="none")
+    assert measurement.values["accuracy"] == 0
+    assert measurement.findings == ["The dataset has no documents: the questions are answered without evidence."]
+    queries = str(small.write_queries(tmp_path / "questions.json"))
+    with pytest.raises(DatasetError, match="small: has no multiple-choice cases to answer; choose another dataset"):
+        task(pdf_dataset("small", files.documents, queries), Reader()).load()
 
 
 # What an answerer returns
@@ -326,9 +308,9 @@ def test_what_is_no_answer_is_refused_by_the_name_of_the_answerer(dataset):
 
 
 @pytest.fixture(scope="module")
-def sweep(shared_application, arguments):
+def sweep(shared_application, cases):
     settings = ["retriever=sparse", "retriever.b=0,0.75", "k=2", "encoder=wordllama"]
-    succeeded(shared_application.script_here("run", "-m", *arguments, *settings, **CHARTS))
+    succeeded(shared_application.script_here("run", "-m", *cases, *settings, **CHARTS))
     return shared_application
 
 
@@ -351,31 +333,23 @@ def test_a_sweep_is_decided_by_accuracy_and_a_run_has_the_files_of_the_reference
     assert len(pd.read_json(folder / "results/answers.jsonl", lines=True)) == 8
 
 
-def test_recorded_answers_of_a_run_give_its_numbers_and_are_explained(sweep, arguments):
-    first = sweep.children()[0]
+def test_recorded_answers_of_a_run_give_its_numbers_and_runs_are_explained_and_reproduced(sweep, cases):
+    first, last = sweep.children()
     path = f"answerer.path={sweep.artifacts(first) / 'results/answers.jsonl'}"
-    succeeded(sweep.script_here("run", *arguments, "answerer=recorded", path, "k=2"))
+    succeeded(sweep.script_here("run", *cases, "answerer=recorded", path, "k=2"))
     recorded = sweep.runs()[-1]
     answers = ("accuracy", "brier", "ece", "no_answer/", "confidence/", "retrieval/", "reasoning/", "safety/")
-    first, again = (
+    own, again = (
         {name: value for name, value in run.data.metrics.items() if name.startswith(answers)}
         for run in (first, recorded)
     )
-    assert {"no_answer/share", "retrieval/mrr", "reasoning/context_relevance"} <= first.keys()
-    assert again == pytest.approx(first, abs=1e-12)
+    assert {"no_answer/share", "retrieval/mrr", "reasoning/context_relevance"} <= own.keys()
+    assert again == pytest.approx(own, abs=1e-12)
     assert not [name for name in recorded.data.params if name.startswith(("retriever", "encoder", "reasoning"))]
-    explained = succeeded(sweep.script_here("explain", recorded.info.run_id, "case-3", *arguments[2:], path))
+    explained = succeeded(sweep.script_here("explain", recorded.info.run_id, "case-3", *cases[2:], path))
     assert "C) the platelets (correct" in explained.stdout
-
-
-def test_a_run_of_answers_is_explained_and_reproduced(sweep, arguments):
-    run = sweep.children()[-1].info.run_id
-    explained = succeeded(sweep.script_here("explain", run, "--item", "case-2", *arguments[2:])).stdout
+    run = last.info.run_id
+    explained = succeeded(sweep.script_here("explain", run, "--item", "case-2", *cases[2:])).stdout
     assert "A) a rapid test (correct" in explained
     assert "fever.pdf#2 (relevant)" in explained
-    assert "identical: " in succeeded(sweep.script_here("reproduce", run, "--stored", *arguments[2:])).stdout
-
-
-def test_a_dataset_without_cases_is_refused(application, tmp_path):
-    process = application.script_here("run", *small.arguments(tmp_path / "small"), "task=answers")
-    assert_refused(process, application, "small: has no multiple-choice cases to answer; choose another dataset")
+    assert "identical: " in succeeded(sweep.script_here("reproduce", run, "--stored", *cases[2:])).stdout

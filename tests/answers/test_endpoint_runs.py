@@ -17,7 +17,7 @@ from answers.small_answers import questions
 from application import PROJECT, Application, succeeded
 from endpoint_server import TOKENS_IN, TOKENS_OUT, EndpointServer, answer, completion
 from hydra import compose, initialize_config_dir
-from small import CASES, QUERIES, arguments, case_arguments
+from small import CASES, QUERIES, arguments
 
 from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ModelError
@@ -131,11 +131,6 @@ def in_home(folder, empty_database, store):
     folder.mkdir()
     shutil.copy(empty_database, folder)
     return Application(folder, store)
-
-
-@pytest.fixture(scope="module")
-def cases(tmp_path_factory):
-    return case_arguments(tmp_path_factory.mktemp("cases"))
 
 
 @pytest.fixture
