@@ -270,9 +270,7 @@ def test_questions_without_documents_are_answered_without_evidence_and_documents
 ):
     closed = replace(files, documents=None)
     answering = task(closed, Reader())
-    with pytest.raises(
-        DatasetError, match=r"has no documents, so nothing can be retrieved; set dataset\.documents"
-    ):
+    with pytest.raises(DatasetError, match=r"has no documents, so nothing can be retrieved; set dataset\.documents"):
         answering.check(answering.load())
     measurement = measured(closed, Reader(), evidence="none")
     assert measurement.values["accuracy"] == 0
