@@ -1,11 +1,12 @@
 """Tables, files and facts of measured answers, and the evidence of answers that are recorded."""
 
+import itertools
 import json
 
 import pytest
 import small
 from answers import small_answers
-from answers.small_answers import Fixed, cases_of, named, settings
+from answers.small_answers import Fixed, named, settings
 from scipy.stats import beta
 from sklearn.metrics import label_ranking_average_precision_score, precision_score, recall_score
 
@@ -15,14 +16,10 @@ from ragsweep_answers.answering import Answer, RecordedAnswerer
 from ragsweep_answers.measuring.measures.retrieved import PRECISION, as_units, evidence_quality
 
 CORRECT = [case["correct_answer"] for case in small.cases()]
+WRONG = ["ABC"["CAB".index(letter)] for letter in CORRECT]
 RELEVANT = [page for _, _, page, _, _ in small.CASES]
 DENGUE = "- kind: missed critical diagnosis\n  reason: She bleeds.\n  case: [dengue]\n  chosen: [pulse]\n"
 REASONING = "Dengue makes the platelets fall; watch for bleeding."
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    return cases_of(small.case_arguments(tmp_path_factory.mktemp("cases")))
 
 
 @pytest.fixture
@@ -54,7 +51,7 @@ def test_all_evidence_of_a_recorded_answer_counts_as_given(measured):
     for page in RELEVANT:
         first, second, last, *_ = (name for name in dict.fromkeys(RELEVANT) if name != page)
         given.append((first, second, page, last))
-    facts = measured(recorded(given, ["ABC"["CAB".index(letter)] for letter in CORRECT])).facts
+    facts = measured(recorded(given, WRONG)).facts
     assert facts["retrieval_metrics"]["avg_documents_retrieved"] == 4
     assert facts["retrieval_metrics"]["recall_at_3"] == 1
     assert facts["error_analysis"]["retrieval_failures"] == 0
@@ -75,33 +72,35 @@ def test_recorded_answers_that_are_recorded_again_keep_their_evidence(measured, 
 
 
 @pytest.fixture
-def table(measured, tmp_path):
-    """Measures a file of right answers, the first ones with these fields."""
+def table(tmp_path):
+    """A file of right answers, the first ones with these fields."""
 
-    def measure(*fields):
+    def write(*fields):
         rows = [{"id": f"case-{at}", "answer": letter} for at, letter in enumerate(CORRECT, start=1)]
         rows = [{**row, **further} for row, further in zip(rows, [*fields, *[{}] * 8], strict=False)]
         (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        return measured(RecordedAnswerer(str(tmp_path / "answers.jsonl")))
+        return RecordedAnswerer(str(tmp_path / "answers.jsonl"))
 
-    return measure
-
-
-@pytest.mark.parametrize("name", ["evidence", "cited"])
-def test_a_recorded_name_of_no_unit_is_refused_also_beside_one_that_exists(table, name):
-    for key in ("9", "fever.pdf#5", "fevers.pdf#2", "fever.pdf"):
-        with pytest.raises(DatasetError, match=rf"\A{name} of case 'case-2': .*{key!r}.*\Z"):
-            table({}, {name: ["fever.pdf#4", key]})
+    return write
 
 
-def test_recorded_names_are_the_keys_of_judgments(table):
+def test_recorded_names_are_the_keys_of_judgments_and_refused_where_they_name_no_unit(measured, table):
     """Only one of the two documents has a page 4, and both have a page 1."""
-    by_name, by_number = (table({"evidence": [key], "cited": key}) for key in ("fever.pdf#4", "4"))
+    by_name, by_number = (measured(table({"evidence": [key], "cited": key})) for key in ("fever.pdf#4", "4"))
     assert by_number.details == by_name.details
     assert named(by_number) == named(by_name)
     assert by_number.details["evidence"][0] == "fever.pdf#4"
     with pytest.raises(DatasetError, match=r"evidence of case 'case-1': page '1' is in 2 documents"):
-        table({"evidence": ["1"]})
+        measured(table({"evidence": ["1"]}))
+    for name, key in itertools.product(("evidence", "cited"), ("9", "fever.pdf#5", "fevers.pdf#2", "fever.pdf")):
+        with pytest.raises(DatasetError, match=rf"\A{name} of case 'case-2': .*{key!r}.*\Z"):
+            measured(table({}, {name: ["fever.pdf#4", key]}))
+
+
+def test_some_questions_alone_have_their_recorded_answers(files, table):
+    """As in a race, whose rounds ask some of the questions."""
+    task = small_answers.task(files, table({"answer": WRONG[0]}))
+    assert task.measure_some(task.load(), ["case-1", "case-2", "case-4"]).values["accuracy"] == 2 / 3
 
 
 def test_a_recorded_reasoning_is_compared_with_the_pages_that_it_was_given(measured):

@@ -7,17 +7,16 @@ from unicodedata import normalize
 
 import pandas as pd
 import pytest
-from application import succeeded
 from calls import calls_of
 from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
-from small import case_arguments, cases
 
 from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.project import option_file
 from ragsweep.datasets.model.cases import LETTERS, Option
+from ragsweep_answers.answering import answer
 from ragsweep_answers.answering.question import Answer, Question
 from ragsweep_answers.answering.recorded_answers import RecordedAnswerer
 
@@ -75,22 +74,18 @@ TABLES = [
 ]
 
 
-def test_a_table_of_ids_and_letters_is_enough(answers):
-    for content, name in TABLES:
-        assert answers(content, name) == [Answer("B"), Answer("A")]
-
-
-def test_ids_are_the_same_in_any_normal_form(answers):
+def test_a_table_of_ids_in_any_normal_form_and_letters_is_enough_and_everything_else_is_kept(answers, first):
+    assert [table for table in TABLES if answers(*table) != [Answer("B"), Answer("A")]] == []
     composed, decomposed = (normalize(form, "café") for form in ("NFC", "NFD"))
     for asked, written in ((composed, decomposed), (decomposed, composed)):
         rows = [{"id": written, "answer": "B"}]
         assert answers(rows, questions=[question(asked, "yes", "no")]) == [Answer("B")]
-
-
-def test_everything_else_is_kept(first):
     fields = {"reasoning": "Because.", "time_ms": 12.5, "tokens_in": 100, "tokens_out": 7}
     given = first(answer="B", evidence=["m.pdf#34", "m.pdf#7"], cited=["m.pdf#7"], **fields)
     assert given == Answer("B", cited=("m.pdf#7",), retrieved=("m.pdf#34", "m.pdf#7"), **fields)
+    retrieved = [answer.retrieved for answer in answers([{**ROWS[0], "evidence": ["a#1"]}, ROWS[1]])]
+    assert retrieved == [("a#1",), ()]  # a system that retrieves found nothing where it gives no evidence
+    assert [answer.retrieved for answer in answers([{**row, "evidence": []} for row in ROWS])] == [None, None]
 
 
 def test_a_csv_file_says_the_same_as_a_jsonl_file(answers):
@@ -124,21 +119,15 @@ def test_four_times_as_many_answers_take_four_times_the_work(file):
 # The answer
 
 
-def test_an_answer_is_a_letter_or_the_text_of_an_option(first):
+def test_an_answer_is_a_letter_or_the_text_of_an_option_and_no_other_letter(answers, first):
     letters = dict.fromkeys(["B", " b ", "Typhoid fever", "(B) Typhoid fever"], "B")
     letters |= dict.fromkeys([None, "", "The answer is (B).", "A or B"])
     for text, letter in letters.items():
         given = first({"max_unread": 1}, answer=text)
         assert (given.letter, given.unread) == (letter, "" if letter else text or "")
-
-
-def test_a_letter_that_is_no_option_is_refused_in_any_form(first):
     for text in ("E.", "(e)", "E)", "e"):
         with pytest.raises(DatasetError, match=r"expected a letter of its case \(ABC\)"):
             first(answer=text)
-
-
-def test_a_letter_that_is_also_the_text_of_another_option_is_refused(answers):
     blood_groups = [question("q1", "B", "A", "AB", "O")]
     for text, letter in {"A) B": "A", "AB": "C", "O": "D", "C": "C", "D": "D"}.items():
         assert answers([{"id": "q1", "answer": text}], questions=blood_groups)[0].letter == letter
@@ -156,46 +145,28 @@ def test_options_in_the_order_of_the_dataset_are_those_that_were_shown(answers):
         answers(table.replace("Malaria; Typhoid fever", "Typhoid fever; Malaria"), "answers.csv")
 
 
-def test_a_system_that_retrieves_found_nothing_where_it_gives_no_evidence(answers):
-    retrieved = [answer.retrieved for answer in answers([{**ROWS[0], "evidence": ["a#1"]}, ROWS[1]])]
-    assert retrieved == [("a#1",), ()]
-    assert [answer.retrieved for answer in answers([{**row, "evidence": []} for row in ROWS])] == [None, None]
-
-
 # Responses
 
 
-def test_a_response_is_read_where_there_is_no_answer(first):
-    given = first(response="Fever.\nAnswer: B\nConfidence: 80%")
-    assert given == Answer("B", 0.8, reasoning="Fever.\nAnswer: B\nConfidence: 80%")
+def test_a_response_is_read_where_there_is_no_answer_and_a_file_with_too_many_unread_texts_is_refused(answers, first):
+    response = "Fever.\nAnswer: B\nConfidence: 80%"
+    assert first(response=response) == Answer("B", 0.8, reasoning=response)
     assert first(response="The answer is B.", answer=None).letter is None
 
-
-@pytest.fixture
-def responses(answers):
-    """The answers in responses, of which some have a form that is read."""
-
-    def read(number_read, unread, **settings):
+    def responses(number_read, unread, **settings):
         texts = ["Fever.\nAnswer: B"] * number_read + ["Final: B"] * unread
         rows = [{"id": str(number), "response": text} for number, text in enumerate(texts)]
         return answers(rows, questions=MANY[: len(rows)], **settings)
 
-    return read
-
-
-def test_a_file_with_too_many_texts_without_an_answer_is_refused_with_what_reads_them(responses):
     assert [answer.letter for answer in responses(4, 1)] == [*"BBBB", None]
     advice = r"3 of 7 answers .*'Final: B'.*\"answerer\.pattern='Final: .*max_unread=0\.43"
     with pytest.raises(DatasetError, match=advice):
         responses(4, 3)
     assert responses(4, 3, max_unread=0.43)[-1].unread == "Final: B"
     assert [answer.letter for answer in responses(1, 4, pattern="(?:Final|Answer): ([A-E])")] == [*"BBBBB"]
-
-
-def test_a_pattern_has_one_group(file):
     for pattern in ("Final", "(Final): ([A-E])", "Final: ([A-E]", ""):
         with pytest.raises(ConfigError, match=r"answerer\.pattern: "):
-            settings_of(file(ROWS), pattern=pattern)
+            responses(1, 0, pattern=pattern)
 
 
 @pytest.mark.usefixtures("long_work")
@@ -218,20 +189,18 @@ STATED = {  # a line of a response and the scale: the confidence
 }
 
 
-def test_a_confidence_is_a_number_in_its_line_on_the_scale_that_is_set(first):
+def test_a_confidence_is_stated_in_a_line_or_that_of_the_probabilities_where_nothing_else_gives_one(first):
     stated = {
         (line, scale): first({"confidence_scale": scale}, response=f"Answer: B\n{line}").confidence
         for line, scale in STATED
     }
     assert stated == STATED
-
-
-def test_probabilities_give_the_answer_and_its_confidence_where_nothing_else_does(first):
     assert first(probabilities=[0.2, 0.4, 0.4]) == Answer("B", 0.4, probabilities=(0.2, 0.4, 0.4))  # first of equals
     assert first(probabilities={"C": 0.5, "A": 0.25, "B": 0.25}) == Answer("C", 0.5, probabilities=(0.25, 0.25, 0.5))
-    assert first(answer="A", probabilities=[0.25, 0.5, 0.25]).confidence == 0.25
-    assert first(answer="A", probabilities=[0.25, 0.5, 0.25], confidence=0.9).confidence == 0.9
-    assert first(answer=None, probabilities=[0.25, 0.5, 0.25]).confidence is None
+    quarters = [0.25, 0.5, 0.25]
+    assert first(answer="A", probabilities=quarters).confidence == 0.25
+    assert first(answer="A", probabilities=quarters, confidence=0.9).confidence == 0.9
+    assert first(answer=None, probabilities=quarters).confidence is None
 
 
 SCALES = {
@@ -247,7 +216,8 @@ def test_confidences_are_read_on_the_scale_of_the_setting_and_refused_beyond_it(
         read = answers(rows, questions=MANY[: len(rows)], confidence_scale=data)
         assert [answer.confidence for answer in read] == SCALES["unit"]
         for scale in SCALES.keys() - {data, *(["percent"] if data == "ten" else [])}:  # nothing shows these are not %
-            with pytest.raises(DatasetError, match=r"answerer\.confidence_scale="):
+            unit = "unit" if (data, scale) == ("unit", "percent") else ""  # none is above 1
+            with pytest.raises(DatasetError, match=rf"answerer\.confidence_scale={unit}"):
                 answers(rows, questions=MANY[: len(rows)], confidence_scale=scale)
 
 
@@ -272,16 +242,6 @@ BAD = [  # a field, its value, how an error shows the value, and what it expects
 ]  # fmt: skip
 
 
-def test_a_bad_value_is_refused_in_one_line_that_names_its_place(file):
-    for field, value, shown, expected in BAD:
-        path = file([ROWS[1], {"id": "q1", "answer": "B", field: value}])
-        with pytest.raises(DatasetError) as refused:
-            RecordedAnswerer(path).answer(QUESTIONS)
-        message = f"{path}, line 2: the field {field!r} is {shown}; expected {expected}"
-        assert str(refused.value).startswith(message)
-        assert len(str(refused.value).splitlines()) == 1
-
-
 BAD_FILES = [  # a file, its name, and what the error names
     ([{"id": "q1", "letter": "B"}], "a.jsonl", "line 1: expected the field answer, response or probabilities; found"),
     ([*ROWS, {"id": "q9", "answer": "B"}], "a.jsonl", "line 3: the dataset has no case 'q9'; its cases are 'q1', '2'"),
@@ -297,19 +257,22 @@ BAD_FILES = [  # a file, its name, and what the error names
 ]
 
 
-def test_a_bad_file_is_refused_in_one_line(file):
-    for content, name, place in BAD_FILES:
+def test_a_bad_value_or_file_is_refused_in_one_line_that_names_its_place(file, tmp_path):
+    values = [
+        (
+            [ROWS[1], {"id": "q1", "answer": "B", name: value}],
+            "a.jsonl",
+            f"line 2: the field {name!r} is {shown}; expected {expected}",
+        )
+        for name, value, shown, expected in BAD
+    ]
+    for content, name, place in [*values, *BAD_FILES]:
         path = file(content, name)
         with pytest.raises(DatasetError, match=rf"\A(answerer\.path: )?{re.escape(path)}.* {re.escape(place)}.*\Z"):
             RecordedAnswerer(path).answer(QUESTIONS)
     for path in ("nosuch.jsonl", "nosuch/answers.csv"):
         with pytest.raises(DatasetError, match=r"answerer.path: .* does not exist"):
-            settings_of(path)
-
-
-def test_confidences_that_are_not_in_percent_are_refused_where_the_setting_says_percent(first):
-    with pytest.raises(DatasetError, match=r"from 0 to 100, but none is above 1; set answerer.confidence_scale=unit"):
-        first({"confidence_scale": "percent"}, answer="B", confidence=0.9)
+            _ = RecordedAnswerer(str(tmp_path / path)).fingerprint
 
 
 def test_a_bad_field_refuses_the_file_or_costs_nothing_else_and_is_named(answers):
@@ -327,6 +290,15 @@ def test_a_bad_field_refuses_the_file_or_costs_nothing_else_and_is_named(answers
     assert all(answer.confidence == 0.75 for answer in read[2:])
 
 
+def test_answers_to_questions_that_the_dataset_leaves_out_are_left_out_and_counted(file, capsys):
+    path = file([*ROWS, {"id": "q9", "answer": "B"}])
+    assert answer(RecordedAnswerer(path), QUESTIONS, left_out=["q9"]) == [Answer("B"), Answer("A")]
+    assert "answers to questions that the dataset leaves out: 1" in capsys.readouterr().err
+    for left_out in ([], ["q8"], [None]):
+        with pytest.raises(DatasetError, match="the dataset has no case 'q9'"):
+            answer(RecordedAnswerer(path), QUESTIONS, left_out=left_out)
+
+
 # Runs
 
 
@@ -340,18 +312,5 @@ def settings_of(path, **settings):
 def test_a_run_depends_on_the_content_and_the_name_of_the_file_and_not_on_its_folder(file, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     path, moved, changed = file(ROWS, "a.jsonl"), file(ROWS, "elsewhere/a.jsonl"), file(ROWS[::-1], "c.jsonl")
-    assert settings_of(path) == settings_of(moved)
+    assert settings_of(path) == settings_of(moved) == settings_of(file(ROWS, "b.jsonl"), name="a.jsonl")
     assert settings_of(path) != settings_of(changed, name="a.jsonl")
-    assert settings_of(path) == settings_of(file(ROWS, "b.jsonl"), name="a.jsonl")
-
-
-def test_recorded_answers_race_although_a_round_asks_some_questions_alone(application, file, tmp_path):
-    def wrong(letter):
-        return "BCA"["ABC".index(letter)]
-
-    for name, letter in (("good.jsonl", str), ("bad.jsonl", wrong)):
-        file([{"id": case["id"], "answer": letter(case["correct_answer"])} for case in cases()], name)
-    files = f"answerer.path={tmp_path}/good.jsonl,{tmp_path}/bad.jsonl"
-    race = ["-m", "hydra/sweeper=race", "hydra.sweeper.block=3"]
-    succeeded(application.script_here("run", *race, *case_arguments(tmp_path / "data"), "answerer=recorded", files))
-    assert {run.data.tags.get("race") for run in application.children()} == {None, "dropped after 6 of 8 questions"}

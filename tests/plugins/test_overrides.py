@@ -11,17 +11,17 @@ from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError
 from ragsweep.models.language.smollm2 import SmolLM2Model
 
-COMMANDS = {  # the arguments of a command, and a group and a setting of it
-    "audit": ([], "dataset", "name"),
-    "convert": (["--to", "beir", "--out", "new"], "dataset", "name"),
-    "generate": (["--count", "5", "--out", "new"], "corpus", "path"),  # takes documents alone
+COMMANDS = {  # the arguments of a command, a group and a setting of it, and a setting that is interpolated
+    "audit": ([], "dataset", "name", "dataset.name"),
+    "convert": (["--to", "beir", "--out", "new"], "dataset", "name", "dataset.name"),
+    "generate": (["--count", "5", "--out", "new"], "corpus", "path", "seed"),  # takes documents alone
 }
 BAD = {
     "{group}=nosuch": ": expected one of ",
     "{group}.nosuch=1": "{group}.nosuch: no such setting",
     "{group}.{setting}='a": ": cannot be read as name=value; quote special characters",
     "{group}.{setting}=a,b": ": several values are a sweep",
-    "seed=${{nosuch}}": "nosuch: no value",
+    "{value}=${{nosuch}}": "nosuch: no value",
 }
 
 
@@ -29,9 +29,9 @@ BAD = {
 def test_bad_overrides_get_one_line_and_status_2(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path))
-    for command, (arguments, group, setting) in COMMANDS.items():
+    for command, (arguments, group, setting, value) in COMMANDS.items():
         for template, problem in BAD.items():
-            override = template.format(group=group, setting=setting)
+            override = template.format(group=group, setting=setting, value=value)
             message = problem.format(group=group) if problem[0] != ":" else f"{override}{problem}"
             monkeypatch.setattr(sys, "argv", ["ragsweep", command, override, *arguments])
             with pytest.raises(SystemExit) as end:
