@@ -34,14 +34,11 @@ def p_of(right, n, side):
 # Intervals
 
 
-def test_the_interval_of_a_share_equals_statsmodels():
+def test_the_interval_of_a_share_equals_statsmodels_and_covers_the_true_share_in_95_percent_of_samples():
     for n in (1, 2, 10, 60, 10_000):
         right = np.unique(np.linspace(0, n, 30).astype(int))
         expected = proportion_confint(right, n, alpha=0.05, method="wilson")
         assert wilson(right, np.full(len(right), n)) == pytest.approx(np.array(expected), rel=1e-12, abs=1e-15), n
-
-
-def test_the_interval_of_a_share_covers_the_true_share_in_95_percent_of_samples():
     rng = np.random.default_rng(0)
     true = rng.random(20_000)
     low, high = wilson(rng.binomial(60, true), 60)
@@ -51,18 +48,17 @@ def test_the_interval_of_a_share_covers_the_true_share_in_95_percent_of_samples(
 # Guessing
 
 
-def test_p_of_guessing_is_twice_that_of_the_one_sided_binomial_test():
-    for right, n in [(0, 5), (5, 5), (1, 40), (15, 54), (31, 60), (2_600, 10_000)]:
-        expected = min(1, 2 * min(p_of(right, n, "greater"), p_of(right, n, "less")))
-        assert against_chance(answers(right, n), np.full(n, 0.25)).p == pytest.approx(expected, rel=1e-9), (right, n)
-
-
-def test_p_of_being_better_is_one_sided():
-    for right, n in [(0, 64), (5, 64), (16, 64), (25, 64), (64, 64), (3, 8)]:
+def test_p_of_guessing_is_that_of_one_sided_binomial_tests_and_decides_the_verdict():
+    verdicts = {(15, 54): "no better", (0, 54): "worse", (20, 54): "no better", (22, 54): "better"}
+    verdicts |= {(0, 5): "no better", (5, 5): "better", (1, 40): "worse", (31, 60): "better", (16, 64): "no better"}
+    verdicts |= {(64, 64): "better", (3, 8): "no better", (2_600, 10_000): "better"}
+    for (right, n), verdict in verdicts.items():
         comparison = against_chance(answers(right, n), np.full(n, 0.25))
-        worse = 2 * p_of(right, n, "less") if right < n / 4 else 1
-        expected = p_of(right, n, "greater"), worse
-        assert (comparison.p_better, comparison.p_worse) == pytest.approx(expected, rel=1e-9), (right, n)
+        greater, less = p_of(right, n, "greater"), p_of(right, n, "less")
+        expected = min(1, 2 * min(greater, less)), greater, 2 * less if right < n / 4 else 1
+        found = comparison.p, comparison.p_better, comparison.p_worse
+        assert found == pytest.approx(expected, rel=1e-9), (right, n)
+        assert comparison.verdict == f"{verdict} than guessing", (right, n)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(2, 6)), min_size=1, max_size=30))
@@ -85,13 +81,6 @@ def test_guesses_are_called_better_or_worse_than_guesses_in_at_most_5_percent_of
     verdicts = [against_chance((rng.random(60) < chance).astype(float), chance).verdict for _ in range(4_000)]
     for verdict in ("better than guessing", "worse than guessing"):
         assert 0.005 < verdicts.count(verdict) / 4_000 <= 0.025 + 3 * np.sqrt(0.025 * 0.975 / 4_000)
-
-
-def test_answers_are_better_or_worse_than_guessing_by_their_p():
-    verdicts = {(15, 54, 0.25): "no better", (0, 54, 0.25): "worse", (20, 54, 0.25): "no better"}
-    verdicts |= {(22, 54, 0.25): "better", (10, 13, 0.5): "no better"}
-    for (right, n, chance), verdict in verdicts.items():
-        assert against_chance(answers(right, n), np.full(n, chance)).verdict == f"{verdict} than guessing"
 
 
 # Two answerers
@@ -181,32 +170,26 @@ FIRST_COPIED, SECOND_COPIED = np.repeat(FIRST, COPIES), np.repeat(SECOND, COPIES
 GROUPS = Groups(np.repeat(np.arange(40), COPIES))
 
 
-def test_an_accuracy_of_copies_is_as_sure_as_that_of_the_questions():
+def test_accuracies_of_copies_are_as_sure_and_as_different_as_those_of_the_questions():
     single, copied = share(FIRST), share(FIRST_COPIED, GROUPS)
     assert copied.value == single.value
     assert (copied.low, copied.high) == pytest.approx((single.low, single.high), abs=0.02)
     assert share(FIRST_COPIED).low > copied.low + 0.05
-
-
-def test_the_difference_of_copies_has_the_p_of_the_questions():
     single, copied = difference(FIRST, SECOND), difference(FIRST_COPIED, SECOND_COPIED, GROUPS)
     assert copied.p == pytest.approx(single.p)
     assert difference(FIRST_COPIED, SECOND_COPIED).p < single.p / 100
 
 
-def test_guesses_that_are_copied_are_not_better_than_guessing():
+def test_guesses_that_are_copied_are_not_better_than_guessing(times):
     """One lucky question in four, in groups: 15 of 40 questions right, five times."""
     correct, chance = np.repeat(np.arange(40) < 15, COPIES).astype(float), np.full(200, 0.25)
     alone, copied = (against_chance(correct, chance, groups=groups) for groups in (None, GROUPS))
     assert (alone.verdict, copied.verdict) == ("better than guessing", "no better than guessing")
     assert against_chance(np.zeros(200), chance, groups=GROUPS).verdict == "worse than guessing"
     assert against_chance(np.zeros(200), chance, np.ones(200), GROUPS).p_worse == 1
-
-
-def test_guessing_by_groups_keeps_its_level(times):
     sets, rng = times(900), np.random.default_rng(3)
     guesses = (np.repeat((rng.random(40) < 0.25).astype(float), COPIES) for _ in range(sets))
-    p = [against_chance(correct, np.full(200, 0.25), groups=GROUPS).p for correct in guesses]
+    p = [against_chance(correct, chance, groups=GROUPS).p for correct in guesses]
     assert np.mean(np.array(p) <= 0.05) <= 0.05
 
 

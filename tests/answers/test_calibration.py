@@ -75,10 +75,15 @@ def bins_by_loop(confidence, correct, bins=10):
 
 
 @given(ANSWERS, st.integers(1, 20))
-def test_the_mean_squared_error_is_the_brier_score_of_scikit_learn_and_its_parts_add_up(case, bins):
+def test_the_mean_squared_error_is_the_brier_score_of_scikit_learn_and_its_parts_are_those_of_a_loop(case, bins):
     expected = brier_score_loss(case[1], case[0], labels=[0, 1], scale_by_half=True)
     assert brier(*case).mean() == pytest.approx(expected, abs=1e-12)
+    in_bins, rate, n = bins_by_loop(*case, bins), case[1].mean(), case.shape[1]
+    reliability = sum(len(c) * (c.mean() - y.mean()) ** 2 for c, y in in_bins) / n
+    resolution = sum(len(c) * (y.mean() - rate) ** 2 for c, y in in_bins) / n
+    within = sum(((c - c.mean()) ** 2).sum() - 2 * ((c - c.mean()) * (y - y.mean())).sum() for c, y in in_bins) / n
     parts = brier_parts(*case, bins=bins)
+    assert parts == pytest.approx((reliability, resolution, rate * (1 - rate), within), abs=1e-12)
     total = parts.reliability - parts.resolution + parts.uncertainty + parts.within_bins
     assert total == pytest.approx(expected, abs=1e-12)
 
@@ -88,15 +93,6 @@ def test_brier_skill_equals_scikit_learn_with_weights():
     weight = np.random.default_rng(1).dirichlet(np.ones(200))
     expected = d2_brier_score(correct, confidence, sample_weight=weight)
     assert brier_skill_of(confidence, correct)(weight) == pytest.approx(expected, rel=1e-12)
-
-
-@given(ANSWERS)
-def test_the_parts_of_the_brier_score_equal_a_loop(case):
-    bins, rate, n = bins_by_loop(*case), case[1].mean(), case.shape[1]
-    reliability = sum(len(c) * (c.mean() - y.mean()) ** 2 for c, y in bins) / n
-    resolution = sum(len(c) * (y.mean() - rate) ** 2 for c, y in bins) / n
-    within = sum(((c - c.mean()) ** 2).sum() - 2 * ((c - c.mean()) * (y - y.mean())).sum() for c, y in bins) / n
-    assert brier_parts(*case) == pytest.approx((reliability, resolution, rate * (1 - rate), within), abs=1e-12)
 
 
 # Answers without a confidence
