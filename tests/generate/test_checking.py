@@ -67,6 +67,7 @@ def test_a_draft_fails_the_check_of_its_fault():
     for question, references, query_type, check in FAULTS:
         draft = Draft(question, references, "" if question else "the model refused")
         assert failed(draft, query_type=query_type) == check, question
+    assert "forty days" in outcome(Draft(ZINC.question, ("It is given for forty days and nights",))).reason
 
 
 def test_a_text_that_is_no_question_is_refused():
