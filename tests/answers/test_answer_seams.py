@@ -72,7 +72,7 @@ def test_what_the_store_keeps_is_the_same_under_other_judgments_types_and_answer
 
 def overlap(question, evidence):
     """The option with the most words in the evidence."""
-    return max(question.options, key=lambda option: option.text in evidence).letter
+    return Answer(max(question.options, key=lambda option: option.text in evidence).letter)
 
 
 def evidence_of(question):
@@ -85,7 +85,7 @@ class Plain(Answerer):
     has_confidence = False
 
     def answer(self, questions):
-        return [Answer(overlap(question, evidence_of(question))) for question in questions]
+        return [overlap(question, evidence_of(question)) for question in questions]
 
 
 class PoolsById(Plain):
@@ -95,7 +95,7 @@ class PoolsById(Plain):
         pool = {}
         for question in questions:
             pool.setdefault(question.question_id, []).append(evidence_of(question))
-        return [Answer(overlap(question, " ".join(pool[question.question_id]))) for question in questions]
+        return [overlap(question, " ".join(pool[question.question_id])) for question in questions]
 
 
 class KeepsByText(Plain):
@@ -128,15 +128,13 @@ def measured(answerer):
     return measurement.values, numbers, measurement.findings
 
 
-def test_an_answerer_that_joins_what_it_is_asked_measures_what_a_plain_one_does():
-    assert measured(PoolsById())[:2] == measured(KeepsByText())[:2] == measured(Plain())[:2]
-
-
-def test_an_answerer_that_keeps_answers_by_the_text_outside_of_itself_is_named():
+def test_an_answerer_that_joins_what_it_is_asked_measures_what_a_plain_one_does_or_is_named():
+    plain = measured(Plain())
+    assert measured(PoolsById())[:2] == measured(KeepsByText())[:2] == plain[:2]
     KEPT.clear()
     sentences = [text for text in measured(KeepsByTextInItsModule())[2] if "keeps answers by the text" in text]
     assert len(sentences) == 2  # the judged pages are mostly the retrieved ones
-    assert not any("keeps answers" in text for text in measured(Plain())[2])
+    assert not any("keeps answers" in text for text in plain[2])
 
 
 def test_neither_ids_nor_order_nor_objects_join_what_an_answerer_is_asked():
@@ -157,21 +155,18 @@ def test_neither_ids_nor_order_nor_objects_join_what_an_answerer_is_asked():
     assert len({id(answerer) for answerer in (original, *copies)}) == 5
 
 
-def test_an_error_names_the_question_as_the_dataset_does():
-    class Wrong(Plain):
-        def answer(self, questions):
-            return [Answer("Z")] * len(questions)
-
-    with pytest.raises(AnswererError, match=r"question 'q\d+': the letter 'Z'"):
-        measured(Wrong())
-
-
-def test_answers_come_back_in_the_order_of_the_questions():
+def test_answers_come_back_in_the_order_of_the_questions_and_an_error_names_the_question_as_the_dataset_does():
     class Echo(Answerer):
         def answer(self, questions):
             return [Answer("A", reasoning=question.question) for question in questions]
+
+    class Wrong(Plain):
+        def answer(self, questions):
+            return [Answer("Z")] * len(questions)
 
     items = answers_task(Plain()).load()
     asked = questions(items, contexts(items, "none", None, 1, 1))
     answers = ask_apart(Echo(), asked, "part")
     assert [answer.reasoning for answer in answers] == [question.question for question in asked]
+    with pytest.raises(AnswererError, match=r"question 'q\d+': the letter 'Z'"):
+        measured(Wrong())
