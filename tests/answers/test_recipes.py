@@ -1,16 +1,25 @@
-"""The recipes of docs/recipes.md: logs that Inspect AI and lm-evaluation-harness themselves made, and PubMedQA."""
+"""The recipes of docs/recipes.md: logs that Inspect AI and lm-evaluation-harness themselves made, and PubMedQA.
+
+The logs are of twelve questions that the tools asked a small language model; `data/README.md` says how.
+"""
 
 import json
+from pathlib import Path
 
 import pytest
-from answers.quiz import CASES, DATA, QUESTIONS, REPORTED, accuracy, is_correct
 from application import PROJECT
 
 from ragsweep.core.errors import DatasetError
 from ragsweep.datasets import Case, Option
+from ragsweep.datasets.model.cases import LETTERS
 from ragsweep.testing import DatasetContract
+from ragsweep_answers.answering.question import Question
 from ragsweep_answers.answering.recorded_answers import RecordedAnswerer
 
+DATA = Path(__file__).parent / "data"
+CASES = [json.loads(line) for line in (DATA / "cases.jsonl").read_text(encoding="utf-8").splitlines()]
+QUESTIONS = [Question(case["id"], "", case["question"], tuple(map(Option, LETTERS, case["options"]))) for case in CASES]
+REPORTED = json.loads((DATA / "reported.json").read_text(encoding="utf-8"))
 PAGE = (PROJECT / "docs/recipes.md").read_text(encoding="utf-8")
 
 
@@ -20,6 +29,15 @@ def blocks(text):
 
 
 INSPECT, HARNESS = blocks(PAGE.partition("### Logs of Inspect")[2])[:2]
+
+
+def is_correct(answers):
+    """Whether each answer is correct, in the order of the cases."""
+    return [answer.letter == case["answer"] for answer, case in zip(answers, CASES, strict=True)]
+
+
+def accuracy(answers):
+    return sum(is_correct(answers)) / len(CASES)
 
 
 @pytest.fixture
@@ -47,19 +65,17 @@ def test_the_accuracy_of_a_log_of_inspect_is_the_one_that_inspect_reports(answer
 
 
 def test_each_answer_of_a_log_of_the_harness_is_right_where_the_harness_says_so(answers):
+    reported = REPORTED["lm-eval 0.4.13"]
     for name in ("choice", "text"):
         log = f"samples_quiz_{name}.jsonl"
         read = answers(HARNESS, log)
         rows = [json.loads(line) for line in (DATA / log).read_text(encoding="utf-8").splitlines()]
         scored = {row["doc"]["id"]: bool(row["acc"]) for row in rows}
         assert is_correct(read) == [scored[case["id"]] for case in CASES]
-        assert accuracy(read) == REPORTED["lm-eval 0.4.13"][f"quiz_{name}"]["acc,none"]
+        assert accuracy(read) == reported[f"quiz_{name}"]["acc,none"]
         assert all(0.2 < answer.confidence <= 1 for answer in read)
-
-
-def test_generated_texts_of_the_harness_have_the_accuracy_that_it_reports(answers):
-    reported = REPORTED["lm-eval 0.4.13"]["quiz_generate"]["exact_match,strict"]
-    assert accuracy(answers(HARNESS.replace("'none'", "'strict'"), "samples_quiz_generate.jsonl")) == reported
+    generated = answers(HARNESS.replace("'none'", "'strict'"), "samples_quiz_generate.jsonl")
+    assert accuracy(generated) == reported["quiz_generate"]["exact_match,strict"]
 
 
 # PubMedQA
@@ -84,12 +100,9 @@ class TestPubMedQA(DatasetContract):
 
     def test_the_abstract_of_a_question_is_its_relevant_document(self):
         collection = self.component(**self.settings).load()
-        options = (Option("A", "yes"), Option("B", "no"), Option("C", "maybe"))
-        yes, maybe = (
-            Case("21645374", "", "Does iron help?", options, "A"),
-            Case("9", "", "Does tea help?", options, "C"),
-        )
-        assert collection.cases == (yes, maybe)
+        options = tuple(map(Option, LETTERS, ("yes", "no", "maybe")))
+        rows = {"21645374": ("Does iron help?", "A"), "9": ("Does tea help?", "C")}
+        assert collection.cases == tuple(Case(name, "", text, options, right) for name, (text, right) in rows.items())
         texts = ["\n".join(entry["CONTEXTS"]) for entry in ENTRIES.values()]
         assert [document.text for document in collection.documents] == texts
         judged = [(judgment.query_id, judgment.unit) for judgment in collection.judgments]

@@ -74,13 +74,13 @@ def answerer(reasoning, store=NO_STORE, **settings):
     return LanguageModelAnswerer(SmolLM2Model(store), reasoning, **settings)
 
 
-CHATS = [CHAT, [Message("system", "Be brief."), *CHAT], [*CHAT, Message("assistant", "Answer:")]]
-CHATS.append([Message("user", f"{described(SHORT)}\n\nWhich one?")])  # has several blocks of tokens
+ANSWERED = [*CHAT, Message("assistant", "Answer:")]
+BLOCKS = [Message("system", "Be brief."), Message("user", f"{described(SHORT)}\n\nWhich one?")]  # of tokens, several
 
 
 def test_a_completion_is_what_greedy_generation_returns(loaded):
     network, tokenizer = loaded
-    for chat in (CHATS[0], CHATS[1], CHATS[3]):
+    for chat in (CHAT, BLOCKS):
         messages = [message._asdict() for message in chat]
         text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
         prompt = tokenizer(text, return_tensors="pt")
@@ -99,7 +99,7 @@ def test_a_score_is_the_sum_of_the_log_probabilities_of_its_tokens_after_any_oth
     import torch
 
     network, tokenizer = loaded
-    for chat in (CHATS[0], CHATS[2], CHATS[3]):
+    for chat in (ANSWERED, BLOCKS[1:]):
         opening = [message._asdict() for message in chat[:1]]
         text = tokenizer.apply_chat_template(opening, tokenize=False, add_generation_prompt=True)
         prompt = tokenizer(text + "".join(message.content for message in chat[1:]))["input_ids"]

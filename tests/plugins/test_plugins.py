@@ -72,7 +72,7 @@ def test_a_run_of_a_plugin_is_reproduced(installed, letters_sweep, dataset):
     assert "identical: " in again.stdout
     without = letters_sweep.script("reproduce", run_id, *dataset[2:])
     assert without.returncode == 2
-    assert "ragsweep_letters.retriever.LettersRetriever may not be built from a record" in without.stderr
+    assert "ragsweep_letters.components.LettersRetriever may not be built from a record" in without.stderr
 
 
 @pytest.mark.release
