@@ -57,12 +57,6 @@ def test_the_forms_of_the_documents_are_read():
     assert letters == dict.fromkeys(forms, "B")
 
 
-def test_an_option_is_a_letter_its_exact_text_or_both():
-    letters = dict.fromkeys(["B", " (b).", "Option B", "**B) Metoprolol**", "metoprolol."], "B")
-    letters |= dict.fromkeys(["B) Aspirin", "Metoprolol tartrate", "E", "A or B", ""])
-    assert {value: option_of(value, DRUGS) for value in letters} == letters
-
-
 def test_the_answer_after_a_discussion_is_read_and_a_discussion_has_none():
     for end in ("Answer: {}", "So the answer is ({}).", r"\boxed{{{}}}", "<answer>{}</answer>", "{}"):
         rng = random.Random(0)
@@ -88,14 +82,14 @@ def test_prose_without_a_form_has_no_letter(text):
     assert read_letter(f"{text} patients", DRUGS) is None
 
 
-def test_the_end_of_a_very_long_text_is_read():
+def test_the_end_of_a_long_text_is_read_an_option_alone_and_a_pattern_in_place_of_the_forms():
     assert read_letter("A\n" + "Pale. " * 20_000 + "The answer is B.", DRUGS) == "B"
     assert read_letter("Answer: B\n" + "Pale. " * 20_000, DRUGS) is None
-
-
-def test_a_pattern_replaces_the_forms():
-    pattern = pattern_of(r"Final: (\w+)")
+    letters = dict.fromkeys(["B", " (b).", "Option B", "**B) Metoprolol**", "metoprolol."], "B")
+    letters |= dict.fromkeys(["B) Aspirin", "Metoprolol tartrate", "E", "A or B", ""])
+    assert {value: option_of(value, DRUGS) for value in letters} == letters
     texts = ["Final: A\nFinal: B", "Final: metoprolol", "Answer: B", "<think>Final: B</think>no", "Final: E"]
+    pattern = pattern_of(r"Final: (\w+)")
     assert [matched_letter(text, DRUGS, pattern) for text in texts] == ["B", "B", None, None, None]
 
 
@@ -152,23 +146,14 @@ def test_whatever_the_other_fields_are_the_answer_is_read(fields):
     assert set(read.missing) == {"steps", "cited", "confidence"} - stated
 
 
-def test_what_is_no_object_with_an_answer_has_no_fields():
+def test_json_is_an_object_with_an_answer_and_thoughts_are_none():
     texts = ["", "B", "[]", "{", '{"answer": 1}', '{"answer": "A", "answer": "B"}', '"B"']
     assert [text for text in texts if read_json_answer(text) is not None] == []
-
-
-def test_an_object_may_stand_in_a_code_block_or_after_thoughts():
     for around in ("{}", " {}\n", "```json\n{}\n```", "```\n{}```", "<think>A? {{B}}</think>\n{}"):
         read = read_json_answer(around.format('{"answer": "B", "confidence": 85}'))
         assert (read.answer, read.lost) == ("B", ("confidence",))
-
-
-def test_confidences_are_divided_by_their_scale_unless_they_have_a_percent_sign():
-    texts = [json.dumps({"answer": "B", "confidence": value}) for value in (7, "7", "70%", 11)]
-    assert [read_json_answer(text, scale=10).confidence for text in texts] == [0.7, 0.7, 0.7, None]
-
-
-def test_no_reader_takes_a_thought_for_an_answer():
+    scaled = [json.dumps({"answer": "B", "confidence": value}) for value in (7, "7", "70%", 11)]
+    assert [read_json_answer(text, scale=10).confidence for text in scaled] == [0.7, 0.7, 0.7, None]
     thoughts = ["<think>Is it A?", '<think>{"answer": "B"}', "<|channel|>analysis<|message|>The answer is A."]
     for text in [*thoughts, "◁think▷A", "The answer is B. <think>Or is it A?", "[THINK]A[/THINK]B"]:
         assert (spoken(text), read_json_answer(text)) == ("", None), text

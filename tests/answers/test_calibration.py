@@ -26,7 +26,6 @@ from ragsweep_answers.measuring.measures.calibration import (
 from ragsweep_answers.measuring.measures.confidence import (
     AUROC,
     KNOWN_BRIER,
-    MEASURES,
     SKILL,
     confidence_scores,
     confidence_summary,
@@ -99,12 +98,18 @@ def test_brier_skill_equals_scikit_learn_with_weights():
 
 
 @given(ANSWERS, st.lists(st.sampled_from([0.0, 1.0]), max_size=9))
-def test_a_question_without_a_confidence_is_an_error_of_one(case, silent):
+def test_a_question_without_a_confidence_is_an_error_of_one_and_changes_nothing_else(case, silent):
     everything = np.append(case[0], [NAN] * len(silent)), np.append(case[1], silent)
     share = len(silent) / len(everything[0])
-    scores = confidence_scores(*everything, bins=10, resamples=20, seed=0)
+    drawn = {"bins": 10, "resamples": 20, "seed": 0}
     expected = [share + (1 - share) * error for error in (brier(*case).mean(), ece(*case))]
-    assert [score.value for score in scores] == pytest.approx(expected)
+    assert [score.value for score in confidence_scores(*everything, **drawn)] == pytest.approx(expected)
+    summary, alone = confidence_summary(*everything, **drawn), confidence_summary(*case, **drawn)
+    assert summary.answers == case.shape[1]
+    for name in ("confidence", "accuracy", "aurc", "parts"):
+        assert getattr(summary, name) == getattr(alone, name)
+    values, expected = ({metric: one.value for metric, one in of.estimates.items()} for of in (summary, alone))
+    assert values == expected
 
 
 def test_saying_nothing_never_pays():
@@ -116,20 +121,6 @@ def test_saying_nothing_never_pays():
             confidence_scores(values, correct, bins=10, resamples=20, seed=0) for values in (confidence, silent)
         )
         assert all(more.value >= less.value for more, less in zip(withheld, stated, strict=True))
-
-
-def test_everything_else_is_measured_over_the_answers_with_a_confidence():
-    confidence, correct = answers(40)
-    confidence[::4] = NAN
-    stated = ~np.isnan(confidence)
-    drawn = {"bins": 10, "resamples": 400, "seed": 0}
-    summary = confidence_summary(confidence, correct, **drawn)
-    alone = confidence_summary(confidence[stated], correct[stated], **drawn)
-    assert summary.answers == stated.sum() == 30
-    for name in ("confidence", "accuracy", "aurc", "parts"):
-        assert getattr(summary, name) == getattr(alone, name)
-    for metric in MEASURES:
-        assert summary.estimates[metric].value == alone.estimates[metric].value
 
 
 # Errors in bins
@@ -154,16 +145,12 @@ def test_errors_in_bins_equal_a_loop_in_any_order_of_questions(case, order):
 
 
 @pytest.mark.usefixtures("drawing")
-def test_the_error_in_bins_equals_relplot():
+def test_errors_in_bins_equal_relplot_and_the_reliability_curve_scikit_learn():
     import relplot
 
     case = answers(500)
     for bins in (1, 7, 10, 15):
         assert ece(*case, bins) == pytest.approx(relplot.metrics.binnedECE(*case, nbins=bins), rel=1e-12)
-
-
-def test_the_reliability_curve_equals_scikit_learn():
-    case = answers(300)
     curve = reliability_curve(*case)
     filled = curve.count > 0
     accuracy, confidence = calibration_curve(*case[::-1], n_bins=10)
@@ -207,16 +194,14 @@ def test_accuracy_over_coverage_equals_a_loop(case, data):
     assert np.transpose(curve) == pytest.approx(np.array(expected))
 
 
-def test_questions_without_an_answer_are_withheld_first_and_answers_without_a_confidence_next():
+def test_what_is_withheld_comes_in_order_and_aurc_is_the_mean_risk_over_all_coverages():
+    """Questions without an answer are withheld first, and answers without a confidence next."""
     curve = accuracy_over_coverage(np.array([0.1, NAN]), np.ones(2), np.array([True, False]))
     assert (curve.coverage.tolist(), curve.accuracy.tolist()) == ([1 / 2, 1], [1, 1 / 2])
     confidence, correct = np.array([0.9, NAN, NAN, 0.4, NAN]), np.array([1.0, 1, 1, 0, 0])
     curve = accuracy_over_coverage(confidence, correct, np.array([True, True, True, True, False]))
     assert curve.coverage == pytest.approx(np.array([1, 2, 4, 5]) / 5)
     assert curve.accuracy == pytest.approx(np.array([1, 1 / 2, 3 / 4, correct.mean()]))
-
-
-def test_aurc_is_the_mean_risk_over_all_coverages():
     rng = np.random.default_rng(0)
     confidence, correct = rng.random(50), rng.integers(0, 2, 50).astype(float)
     by_confidence = correct[np.argsort(-confidence)]
@@ -260,16 +245,16 @@ REALITIES = {
 
 
 @pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize("reality", REALITIES.values(), ids=REALITIES)
-def test_the_interval_of_an_error_covers_the_true_error(reality):
-    confidence, covered = answers(100_000)[0], []
-    true = ece(confidence, reality(confidence))
-    for seed in range(200):
-        error_of, [weight] = ece_of(*answers(100, seed, reality)), resample_weights(100, 100, seed)
-        everything = np.full(100, 1 / 100)
-        low, high = error_interval(float(error_of(everything)), error_of(weight), error_of(weight - 1 / 100))
-        covered.append(low <= true <= high)
-    assert np.mean(covered) >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 200)
+def test_the_interval_of_an_error_covers_the_true_error():
+    for name, reality in REALITIES.items():
+        confidence, covered = answers(100_000)[0], []
+        true = ece(confidence, reality(confidence))
+        for seed in range(200):
+            error_of, [weight] = ece_of(*answers(100, seed, reality)), resample_weights(100, 100, seed)
+            everything = np.full(100, 1 / 100)
+            low, high = error_interval(float(error_of(everything)), error_of(weight), error_of(weight - 1 / 100))
+            covered.append(low <= true <= high)
+        assert np.mean(covered) >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 200), name
 
 
 def interval(statistic, n):
