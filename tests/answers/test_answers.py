@@ -1,5 +1,6 @@
 """The second task: cases are answered from what is retrieved, recorded, resumed, explained and reproduced."""
 
+import itertools
 import json
 import re
 from dataclasses import dataclass, replace
@@ -11,7 +12,15 @@ import small
 from answers import small_answers
 from answers.small_answers import Fixed, named, settings
 from application import succeeded
-from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix
+from scipy.stats import beta
+from sklearn.metrics import (
+    accuracy_score,
+    brier_score_loss,
+    confusion_matrix,
+    label_ranking_average_precision_score,
+    precision_score,
+    recall_score,
+)
 from warm import CHARTS
 
 from ragsweep.core.errors import DatasetError
@@ -20,10 +29,11 @@ from ragsweep.retrieval import Encoder, Ingest, OpenAIEncoder, Ranker, Ranking, 
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.search import search_of
 from ragsweep.testing import TaskContract
-from ragsweep_answers.answering import Answer, Answerer, answer
+from ragsweep_answers.answering import Answer, Answerer, RecordedAnswerer, answer
 from ragsweep_answers.answering.question import AnswererError
 from ragsweep_answers.measuring.answers_task import AnswersTask
 from ragsweep_answers.measuring.contexts import contexts, questions
+from ragsweep_answers.measuring.measures.retrieved import PRECISION, as_units, evidence_quality
 
 SPARSE = SparseRetriever(NO_STORE)
 CONTROLS = settings(controls=["none", "judged", "placebo"])
@@ -126,12 +136,6 @@ def test_evidence_knows_all_pages_of_its_passages(files):
     assert not any(small.CASES[row][2] in pages[passage] for row, given in enumerate(placebo) for passage in given)
 
 
-def test_a_question_does_not_contain_its_correct_answer(dataset):
-    asked = questions(dataset, contexts(dataset, "none", None, 1, 1))
-    changed = tuple(replace(case, correct="ABC"["CAB".index(case.correct)]) for case in dataset.cases)
-    assert questions(replace(dataset, cases=changed), contexts(dataset, "none", None, 1, 1)) == asked
-
-
 class Marked(Ingest):
     """Indexes every passage with words of its own."""
 
@@ -140,20 +144,23 @@ class Marked(Ingest):
 
 
 @pytest.mark.usefixtures("long_work")
-def test_an_answerer_reads_the_passages_themselves_whatever_is_indexed(files):
-    read = []
-
+def test_an_answerer_is_shown_the_passages_themselves_whatever_is_indexed_and_no_correct_answer(files, dataset):
     class Notes(Reader):
+        def __init__(self):
+            self.texts = set()
+
         def answer(self, questions):
-            read.extend(passage.text for question in questions for passage in question.evidence)
+            self.texts |= {passage.text for question in questions for passage in question.evidence}
             return super().answer(questions)
 
-    answering = task(files, Notes(), ingest=Marked())
+    answering = task(files, notes := Notes(), ingest=Marked(), evaluation=settings())
     items = answering.load()
     answering.measure(items)
     assert all("indexed alone" in text for text in items.indexed_texts)
-    assert read
-    assert {*read} <= {*items.texts}
+    assert set() < notes.texts <= {*items.texts}
+    changed = tuple(replace(case, correct="ABC"["CAB".index(case.correct)]) for case in dataset.cases)
+    asked = [questions(of, contexts(of, "none", None, 1, 1)) for of in (dataset, replace(dataset, cases=changed))]
+    assert asked[0] == asked[1]
 
 
 # What is measured
@@ -206,16 +213,6 @@ def test_cases_that_the_retriever_does_not_read_are_counted_where_something_is_r
         assert any("5 characters" in notice for notice in measurement.notices) is bool(cut)
 
 
-def test_an_answerer_without_confidence_is_not_calibrated(files):
-    answerer = Fixed([Answer("A")] * 8)
-    answerer.has_confidence = False
-    measurement = measured(files, answerer)
-    assert [score.metric.name for score in measurement.scores] == ["accuracy"]
-    assert measurement.sections["Confidence of the answers"] == [
-        "Calibration is not measured: no confidence is stated."
-    ]
-
-
 # Controls
 
 
@@ -234,15 +231,20 @@ def test_the_controls_answer_the_same_questions_from_other_evidence(files, with_
     assert judged.startswith("7 questions with a judged page: ")
 
 
-def test_answers_of_a_control_that_could_not_be_read_are_said(files):
+def test_answers_of_a_control_that_could_not_be_read_are_said_and_those_without_confidence_are_not_calibrated(files):
     class CutOffWithoutEvidence(Answerer):
+        has_confidence = False
+
         def answer(self, questions):
             return [Answer("A") if question.evidence else Answer(None, causes=("cut_off",)) for question in questions]
 
-    findings = measured(files, CutOffWithoutEvidence()).findings
-    [sentence] = [sentence for sentence in findings if "could be read" in sentence]
+    measurement = measured(files, CutOffWithoutEvidence())
+    [sentence] = [sentence for sentence in measurement.findings if "could be read" in sentence]
     assert "'none', 8 of 8 questions" in sentence
     assert "(cut off 8)" in sentence
+    assert [score.metric.name for score in measurement.scores] == ["accuracy"]
+    unsure = ["Calibration is not measured: no confidence is stated."]
+    assert measurement.sections["Confidence of the answers"] == unsure
 
 
 def test_a_single_case_has_no_placebo(with_cases):
@@ -300,6 +302,133 @@ def test_what_is_no_answer_is_refused_by_the_name_of_the_answerer(dataset):
     for answers, problem in NO_ANSWERS:
         with pytest.raises(AnswererError, match=rf"^{re.escape(__name__)}\.Returns: .*{re.escape(problem)}"):
             answer(Returns(answers), asked)
+
+
+# The evidence of answers that are recorded, and the facts of all
+
+CORRECT = [case["correct_answer"] for case in small.cases()]
+WRONG = ["ABC"["CAB".index(letter)] for letter in CORRECT]
+RELEVANT = [page for _, _, page, _, _ in small.CASES]
+DENGUE = "- kind: missed critical diagnosis\n  reason: She bleeds.\n  case: [dengue]\n  chosen: [pulse]\n"
+REASONING = "Dengue makes the platelets fall; watch for bleeding."
+
+
+def recorded(retrieved, letters=CORRECT, **fields):
+    """Answers of a system that retrieved these units by itself; right ones by default."""
+    answers = zip(letters, retrieved, strict=True)
+    return Fixed([Answer(letter, retrieved=units, **fields) for letter, units in answers], recorded=True)
+
+
+def test_evidence_was_found_if_a_relevant_unit_is_among_the_passages_that_were_given(dataset):
+    other = ["anaemia.pdf#1" if page.startswith("fever") else "fever.pdf#1" for page in RELEVANT]
+    ranked = as_units([(wrong, wrong, page) for wrong, page in zip(other, RELEVANT, strict=True)], dataset)
+    quality = evidence_quality(ranked, ranked[:, :2], dataset, 2, collapse="before_cutoff", relevance_level=1)
+    assert quality.at(PRECISION, 2) == 1 / 2  # of the two first distinct pages
+    assert quality.with_relevant.tolist() == [0] * 8  # the answerer got the same wrong page twice
+    assert quality.retrieved.tolist() == [2] * 8
+
+
+def test_all_evidence_of_a_recorded_answer_counts_as_given(files):
+    given = []
+    for page in RELEVANT:
+        first, second, last, *_ = (name for name in dict.fromkeys(RELEVANT) if name != page)
+        given.append((first, second, page, last))
+    facts = measured(files, recorded(given, WRONG)).facts
+    assert facts["retrieval_metrics"]["avg_documents_retrieved"] == 4
+    assert facts["retrieval_metrics"]["recall_at_3"] == 1
+    assert facts["error_analysis"]["retrieval_failures"] == 0
+    assert facts["error_analysis"]["reasoning_failures"] == 8
+
+
+def test_recorded_answers_that_are_recorded_again_keep_their_evidence(files, tmp_path):
+    """Page 3 of fever.pdf has no text that a reasoning could be compared with."""
+    given = [("fever.pdf#3", "fever.pdf#3", page) for page in RELEVANT]
+    first = measured(files, recorded(given, cited=("fever.pdf#3",), reasoning=REASONING))
+    lines = [*first.files["answers.jsonl"]]
+    assert [tuple(json.loads(line)["evidence"]) for line in lines] == given
+    (tmp_path / "answers.jsonl").write_text("".join(lines))
+    again = measured(files, RecordedAnswerer(str(tmp_path / "answers.jsonl")))
+    assert named(again) == named(first)
+    assert first.facts["reasoning_metrics"]["evidence_utilization"] == 1 / 2
+    assert first.details["evidence"] == [f"fever.pdf#3; {page}" for page in RELEVANT]
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A file of right answers, the first ones with these fields."""
+
+    def write(*fields):
+        rows = [{"id": f"case-{at}", "answer": letter} for at, letter in enumerate(CORRECT, start=1)]
+        rows = [{**row, **further} for row, further in zip(rows, [*fields, *[{}] * 8], strict=False)]
+        (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return RecordedAnswerer(str(tmp_path / "answers.jsonl"))
+
+    return write
+
+
+def test_recorded_names_are_the_keys_of_judgments_and_refused_where_they_name_no_unit(files, table):
+    """Only one of the two documents has a page 4, and both have a page 1."""
+    by_name, by_number = (measured(files, table({"evidence": [key], "cited": key})) for key in ("fever.pdf#4", "4"))
+    assert by_number.details == by_name.details
+    assert named(by_number) == named(by_name)
+    assert by_number.details["evidence"][0] == "fever.pdf#4"
+    with pytest.raises(DatasetError, match=r"evidence of case 'case-1': page '1' is in 2 documents"):
+        measured(files, table({"evidence": ["1"]}))
+    for name, key in itertools.product(("evidence", "cited"), ("9", "fever.pdf#5", "fevers.pdf#2", "fever.pdf")):
+        with pytest.raises(DatasetError, match=rf"\A{name} of case 'case-2': .*{key!r}.*\Z"):
+            measured(files, table({}, {name: ["fever.pdf#4", key]}))
+
+
+def test_some_questions_alone_have_their_recorded_answers(files, table):
+    """As in a race, whose rounds ask some of the questions."""
+    answering = task(files, table({"answer": WRONG[0]}))
+    assert answering.measure_some(answering.load(), ["case-1", "case-2", "case-4"]).values["accuracy"] == 2 / 3
+
+
+def test_a_recorded_reasoning_is_compared_with_the_pages_that_it_was_given(files):
+    measurement = measured(files, recorded([("fever.pdf#4", "fever.pdf#4")] * 8, reasoning=REASONING))
+    assert named(measurement)["reasoning/coherence"] == named(measurement)["reasoning/evidence_used"] == 1
+    assert measurement.facts["safety_metrics"]["checked_for_hallucination"] == 8
+    assert "The answers name the pages of their evidence, not its passages" in " ".join(measurement.findings)
+    partly_without_text = measured(files, recorded([("fever.pdf#4", "fever.pdf#3")] * 8, reasoning=REASONING))
+    assert "reasoning/coherence" not in named(partly_without_text)
+
+
+def test_the_facts_are_those_of_scikit_learn_and_by_hand(files):
+    letters = ["B", "A", "A", "A", None, "A", "B", "A"]  # the third, the fourth and the fifth are wrong
+    given = [("fever.pdf#3", page) for page in RELEVANT]
+    facts = measured(files, recorded(given, letters, confidence=0.9)).facts
+    overall = facts["overall_metrics"]
+    assert (overall["total_questions"], overall["correct"], overall["incorrect"]) == (8, 5, 3)
+    shares = {name: (share["value"], share["n"]) for name, share in overall["by_specialty"].items()}
+    assert shares == {"fever": (3 / 4, 4), "anaemia": (2 / 4, 4)}
+    assert [*overall["by_difficulty"]] == ["easy", "hard"]
+    assert [result["predicted_answer"] for result in facts["per_question_results"]] == letters
+    pages = sorted({*RELEVANT, "fever.pdf#3"})
+    relevant, retrieved = ([[page in units for page in pages] for units in rows] for rows in (zip(RELEVANT), given))
+    retrieval = facts["retrieval_metrics"]
+    assert retrieval["precision_at_3"] * 3 == pytest.approx(2 * precision_score(relevant, retrieved, average="samples"))
+    assert retrieval["recall_at_3"] == recall_score(relevant, retrieved, average="samples")
+    ranks = [[-units.index(page) if page in units else -9 for page in pages] for units in given]
+    assert retrieval["mrr"] == label_ranking_average_precision_score(relevant, ranks)
+    assert facts["safety_metrics"]["hallucination_rate"] is None
+    assert facts["timing_metrics"] == {}
+
+
+def test_rates_come_with_the_largest_rate_that_they_do_not_rule_out(files, tmp_path):
+    (tmp_path / "rules.yaml").write_text(DENGUE)
+    invented = "A randomised trial found labetalol superior."
+    answers = [Answer("A", retrieved=("fever.pdf#4",), reasoning=invented if row < 3 else "") for row in range(8)]
+    answerer = Fixed(answers, recorded=True)
+    measurement = measured(files, answerer, evaluation=settings(dangerous={"small": str(tmp_path / "rules.yaml")}))
+    safety = measurement.facts["safety_metrics"]
+    assert (safety["hallucination_rate"], safety["checked_for_hallucination"]) == (1, 3)
+    assert safety["hallucination_rate_at_most"] == 1
+    assert (safety["dangerous_errors"], safety["dangerous_error_rate"]) == (1, 1 / 8)
+    assert safety["dangerous_error_rate_at_most"] == pytest.approx(beta.ppf(0.95, 2, 7))
+    [row] = measurement.tables["dangerous_errors.csv"].to_dict("records")
+    texts = {"query_id": "case-3", "answered": "A) the pulse", "correct": "C) the platelets"}
+    assert row == {**texts, "kind": "missed critical diagnosis", "reason": "She bleeds."}
 
 
 # Runs
