@@ -145,19 +145,18 @@ class Marked(Ingest):
 
 @pytest.mark.usefixtures("long_work")
 def test_an_answerer_is_shown_the_passages_themselves_whatever_is_indexed_and_no_correct_answer(files, dataset):
-    class Notes(Reader):
-        def __init__(self):
-            self.texts = set()
+    read = set()
 
+    class Notes(Reader):
         def answer(self, questions):
-            self.texts |= {passage.text for question in questions for passage in question.evidence}
+            read.update(passage.text for question in questions for passage in question.evidence)
             return super().answer(questions)
 
-    answering = task(files, notes := Notes(), ingest=Marked(), evaluation=settings())
+    answering = task(files, Notes(), ingest=Marked(), evaluation=settings())
     items = answering.load()
     answering.measure(items)
     assert all("indexed alone" in text for text in items.indexed_texts)
-    assert set() < notes.texts <= {*items.texts}
+    assert set() < read <= {*items.texts}
     changed = tuple(replace(case, correct="ABC"["CAB".index(case.correct)]) for case in dataset.cases)
     asked = [questions(of, contexts(of, "none", None, 1, 1)) for of in (dataset, replace(dataset, cases=changed))]
     assert asked[0] == asked[1]
