@@ -140,68 +140,55 @@ def ask(tmp_path, cases, empty_database):
 # Ended before the end
 
 
-@dataclass(frozen=True)
-class Killed:
-    """A sweep that was killed in the middle and started again with the same command, which went through."""
-
-    ask: Asking
-    status: int
-    before: Counter[str]  # what it had asked
-    kept: set[str]  # what it had kept
-    again: tuple[int, str]
-    after: Counter[str]  # what both had asked
-
-
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory, cases, empty_database):
+    """A sweep of repeats that was killed in the middle, and what it had asked and kept until then."""
     folder = tmp_path_factory.mktemp("killed")
     with Server() as server:
         ask = Asking(in_home(folder / "home", empty_database, folder / "store"), server, cases)
         status, _ = ask.sweep(*GRID, *VARIED, ended_by=signal.SIGKILL)
-        before, kept = server.counts(), ask.kept()
-        yield Killed(ask, status, before, kept, ask.sweep(*GRID, *VARIED), server.counts())
+        assert status == -signal.SIGKILL
+        yield ask, server.counts(), ask.kept()
 
 
-def test_a_killed_sweep_of_repeats_asks_again_only_for_what_was_on_its_way(killed):
+def test_a_killed_sweep_asks_again_only_for_what_was_on_its_way(killed):
     """At most as many as may be on their way: each thread keeps its response before it sends the next request."""
-    assert killed.status == -signal.SIGKILL
-    assert len(killed.before) < len(killed.after)  # it was killed in the middle
-    assert set(killed.before.values()) == {1}
-    assert killed.again[0] == 0, killed.again
-    twice = {request for request, times in killed.after.items() if times > 1}
-    assert not twice & killed.kept
+    ask, before, kept = killed
+    status, printed = ask.sweep(*GRID, *VARIED)
+    assert status == 0, printed
+    after = ask.server.counts()
+    assert len(before) < len(after)  # it was killed in the middle
+    assert set(before.values()) == {1}
+    twice = {request for request, times in after.items() if times > 1}
+    assert not twice & kept
     assert len(twice) <= CONCURRENCY
-    assert killed.after.total() == len(killed.after) + len(twice)
-    assert killed.kept <= killed.before.keys()
-    assert len(killed.before.keys() - killed.kept) <= CONCURRENCY
+    assert after.total() == len(after) + len(twice)
+    assert kept <= before.keys()
+    assert len(before.keys() - kept) <= CONCURRENCY
+    files = [path for at in (ask.application.home, ask.application.cache) for path in at.rglob("*") if path.is_file()]
+    assert {"mlflow.db", "answers.sqlite", "answers.jsonl", "config.yaml"} <= {path.name for path in files}
+    assert not [path for path in files if KEY.encode() in path.read_bytes()]
+    assert ask.server.key == KEY
+    assert KEY not in "".join(ask.printed)
 
 
 def test_a_sweep_in_another_tracking_store_asks_only_what_has_other_passages(killed, tmp_path, empty_database):
-    elsewhere = in_home(tmp_path / "home", empty_database, killed.ask.application.cache)
-    before = killed.ask.server.counts()
-    wider = replace(killed.ask, application=elsewhere)
+    ask, _, _ = killed
+    before = ask.server.counts()
+    wider = replace(ask, application=in_home(tmp_path / "home", empty_database, ask.application.cache))
     status, printed = wider.sweep("reasoning=direct", "k=1,2,3", *VARIED)
     assert status == 0, printed
     assert wider.statuses() == {"FINISHED": 1 + 3}
-    new = killed.ask.server.counts() - before
+    new = ask.server.counts() - before
     assert set(new.values()) == {1}
     assert not new.keys() & before.keys()
     assert all("\n[3] " in prompt(request) for request in new)
-    first, answers = killed.ask.answers(), wider.answers()
+    first, answers = ask.answers(), wider.answers()
     assert {name: answers.pop(name) for name in first} == first
-    for lines in answers.values():
-        shown = {exchange["prompt"] for line in lines for exchange in line["exchanges"]}
-        assert len(shown) == len(CASES)
-        assert {text for text in shown if "\n[3] " in text} <= {prompt(request) for request in new}
-
-
-def test_no_file_and_no_line_repeats_the_key(killed):
-    application = killed.ask.application
-    files = [path for folder in (application.home, application.cache) for path in folder.rglob("*") if path.is_file()]
-    assert {"mlflow.db", "answers.sqlite", "answers.jsonl", "config.yaml"} <= {path.name for path in files}
-    assert not [path for path in files if KEY.encode() in path.read_bytes()]
-    assert killed.ask.server.key == KEY
-    assert KEY not in "".join(killed.ask.printed)
+    [lines] = answers.values()
+    shown = {exchange["prompt"] for line in lines for exchange in line["exchanges"]}
+    assert len(shown) == len(CASES)
+    assert {text for text in shown if "\n[3] " in text} <= {prompt(request) for request in new}
 
 
 def test_an_interrupted_sweep_waits_for_its_requests_and_asks_nothing_twice(ask):
@@ -239,13 +226,19 @@ def test_a_sweep_that_has_spent_its_tokens_goes_on_with_a_higher_limit(ask):
 
 def test_each_repeat_asks_with_a_seed_of_its_own_and_all_are_recorded_and_reproduced(ask):
     ask.server.middle = 10**6
+    assert "repeats=5" in ask.here(VARIED[0], *ALONE).stdout
+    alone = ask.server.counts()
     process = ask.here(*VARIED, *ALONE)
+    assert f"model: {(REPEATS - 1) * len(CASES)} requests to {ask.server.url}, " in process.stderr.splitlines()[-1]
+    repeated = ask.server.counts()
+    assert alone.items() <= repeated.items()  # the first repeat is what is asked without repeats
     assert Counter(request["seed"] for request in ask.server.requests) == dict.fromkeys(range(REPEATS), len(CASES))
-    assert f"model: {REPEATS * len(CASES)} requests to {ask.server.url}, " in process.stderr.splitlines()[-1]
-    [run] = ask.application.runs()
+    once, run = ask.application.runs()
     folder, facts = ask.results(run), ask.facts(run)
     by_repeat, per_query = pd.read_csv(folder / "by_repeat.csv"), pd.read_csv(folder / "per_query.csv")
     assert by_repeat["accuracy"].tolist() == facts["repeated"]["accuracy"]["means"]
+    assert by_repeat["accuracy"][0] == ask.facts(once)["metrics"]["accuracy"]["mean"]
+    assert (ask.facts(once)["varies"], facts["varies"], facts["repeats"]) == (True, True, REPEATS)
     assert len({*by_repeat["accuracy"]}) > 1
     assert run.data.metrics["accuracy"] == pytest.approx(by_repeat["accuracy"].mean())
     letters = [Counter(text.split(" | ")) for text in per_query["answer"]]
@@ -259,22 +252,9 @@ def test_each_repeat_asks_with_a_seed_of_its_own_and_all_are_recorded_and_reprod
     places = ["language_model.model=model", f"language_model.base_url={ask.server.url}", *ask.cases[2:]]
     again = ask.application.script_here("reproduce", run.info.run_id, "--stored", *places, OPENAI_API_KEY=KEY)
     assert "identical" in again.stdout, again.stdout + again.stderr
-    assert len(ask.server.requests) == REPEATS * len(CASES)
-
-
-def test_the_first_repeat_is_what_is_asked_without_repeats_and_without_a_seed_each_asks_the_same(ask):
-    ask.server.middle = 10**6
-    assert "repeats=5" in ask.here(VARIED[0], *ALONE).stdout
-    alone = ask.server.counts()
-    ask.here(*VARIED, *ALONE)
-    repeated = ask.server.counts()
-    assert alone.items() <= repeated.items()
-    assert repeated.total() == len(repeated) == REPEATS * len(CASES)
-    once, several = map(ask.facts, ask.application.runs())
-    assert several["repeated"]["accuracy"]["means"][0] == once["metrics"]["accuracy"]["mean"]
-    assert (once["varies"], several["varies"], several["repeats"]) == (True, True, REPEATS)
+    assert repeated == ask.server.counts()
     ask.here(*VARIED, *ALONE, "language_model.seed=null")
-    assert {*(ask.server.counts() - repeated).values()} == {REPEATS}
+    assert {*(ask.server.counts() - repeated).values()} == {REPEATS}  # each asks the same
 
 
 def test_what_does_not_vary_is_measured_once_and_keeps_its_time_and_the_endpoint_as_its_machine(ask):

@@ -1,4 +1,4 @@
-"""Passages are cut from documents; what becomes of drafts, where their references are, which sentences are asked for."""
+"""Passages of documents, what becomes of drafts, where their references are, and which sentences are asked for."""
 
 # ruff: noqa: RUF001
 
