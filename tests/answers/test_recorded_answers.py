@@ -14,7 +14,6 @@ from omegaconf import OmegaConf
 
 from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError, DatasetError
-from ragsweep.core.project import option_file
 from ragsweep.datasets.model.cases import LETTERS, Option
 from ragsweep_answers.answering import answer
 from ragsweep_answers.answering.question import Answer, Question
@@ -134,13 +133,9 @@ def test_an_answer_is_a_letter_or_the_text_of_an_option_and_no_other_letter(answ
     for text in ("A", "(b)"):
         with pytest.raises(DatasetError, match="where a letter is also the text of another option"):
             answers([{"id": "q1", "answer": text}], questions=blood_groups)
-
-
-def test_options_in_the_order_of_the_dataset_are_those_that_were_shown(answers):
-    rows = [{**ROWS[0], "options": ["Malaria", "Typhoid  fever", "Dengue"]}, ROWS[1]]
-    assert answers(rows) == answers(ROWS)
+    shown = [{**ROWS[0], "options": ["Malaria", "Typhoid  fever", "Dengue"]}, ROWS[1]]
     table = "id,answer,options\nq1,B,Malaria; Typhoid fever; Dengue\n2,A,\n"
-    assert answers(table, "answers.csv") == answers(ROWS)
+    assert answers(shown) == answers(table, "answers.csv") == answers(ROWS)  # in the order of the dataset
     with pytest.raises(DatasetError, match=r"the field 'options' is .*'Malaria', 'Typhoid fever', 'Dengue'"):
         answers(table.replace("Malaria; Typhoid fever", "Typhoid fever; Malaria"), "answers.csv")
 
@@ -224,7 +219,7 @@ def test_confidences_are_read_on_the_scale_of_the_setting_and_refused_beyond_it(
 # Refusals
 
 SCALE = "a number from 0 to 1 (answerer.confidence_scale=ten"
-BAD = [  # a field, its value, how an error shows the value, and what it expects
+BAD_VALUES = [  # a field, its value, how an error shows the value, and what it expects
     ("answer", "E", '"E"', "a letter of its case (ABC)"),
     ("answer", 1, "1", "a letter of its case (ABC)"),
     ("confidence", 70, "70", SCALE),
@@ -233,16 +228,21 @@ BAD = [  # a field, its value, how an error shows the value, and what it expects
     ("probabilities", [0.5, 0.6, 0.5], "[0.5, 0.6, 0.5]", "numbers that add up to 1"),
     ("probabilities", [1.5, -0.5, 0], "[1.5, -0.5, 0]", "numbers that add up to 1"),
     ("probabilities", {"A": 1}, "an object", "numbers that add up to 1"),
-    ("options", ["Typhoid fever", "Malaria", "Dengue"], '["Typhoid fever", "Malaria", "Dengue"]',
-     "the options of the dataset in its order ('Malaria', 'Typhoid fever', 'Dengue')"),
+    ("options", ["b", "a", "c"], '["b", "a", "c"]', "the options of the dataset in its order ('Malaria', 'Typhoid fe"),
     ("evidence", [1.5], "[1.5]", "a list of pages"),
     ("time_ms", -1, "-1", "a number of at least 0"),
     ("tokens_in", 1.5, "1.5", "a whole number of at least 0"),
     ("reasoning", ["x"], '["x"]', "a string"),
-]  # fmt: skip
-
-
-BAD_FILES = [  # a file, its name, and what the error names
+]
+BAD = [  # a file, its name, and what the error names
+    *(
+        (
+            [ROWS[1], {**ROWS[0], field: value}],
+            "a.jsonl",
+            f"line 2: the field {field!r} is {shown}; expected {expected}",
+        )
+        for field, value, shown, expected in BAD_VALUES
+    ),
     ([{"id": "q1", "letter": "B"}], "a.jsonl", "line 1: expected the field answer, response or probabilities; found"),
     ([*ROWS, {"id": "q9", "answer": "B"}], "a.jsonl", "line 3: the dataset has no case 'q9'; its cases are 'q1', '2'"),
     ([*ROWS, ROWS[0]], "a.jsonl", "line 3: the case 'q1' is answered twice, first in line 1"),
@@ -258,15 +258,7 @@ BAD_FILES = [  # a file, its name, and what the error names
 
 
 def test_a_bad_value_or_file_is_refused_in_one_line_that_names_its_place(file, tmp_path):
-    values = [
-        (
-            [ROWS[1], {"id": "q1", "answer": "B", name: value}],
-            "a.jsonl",
-            f"line 2: the field {name!r} is {shown}; expected {expected}",
-        )
-        for name, value, shown, expected in BAD
-    ]
-    for content, name, place in [*values, *BAD_FILES]:
+    for content, name, place in BAD:
         path = file(content, name)
         with pytest.raises(DatasetError, match=rf"\A(answerer\.path: )?{re.escape(path)}.* {re.escape(place)}.*\Z"):
             RecordedAnswerer(path).answer(QUESTIONS)
@@ -299,12 +291,9 @@ def test_answers_to_questions_that_the_dataset_leaves_out_are_left_out_and_count
             answer(RecordedAnswerer(path), QUESTIONS, left_out=left_out)
 
 
-# Runs
-
-
 def settings_of(path, **settings):
-    node = OmegaConf.merge(OmegaConf.load(option_file("answerer", "recorded")), {"path": path, **settings})
-    walk = Walk(OmegaConf.create({"answerer": node}))
+    target = "ragsweep_answers.answering.RecordedAnswerer"
+    walk = Walk(OmegaConf.create({"answerer": {"_target_": target, "path": path, **settings}}))
     walk.build("answerer")
     return walk.settings_of("answerer")
 
