@@ -21,16 +21,22 @@ COLUMNS = CaseColumns(case="clinical_case", answer="correct_answer", relevant="r
 QUESTIONS = [question for question, *_ in small.CASES]
 
 
-class Fixed(Answerer):
-    """Gives the same answers to the questions, whatever their evidence."""
+class Each(Answerer):
+    """Answers each question as a function does."""
 
     recorded, has_confidence = False, True
 
-    def __init__(self, answers, asked=QUESTIONS, *, recorded=False):
-        self.answers, self.recorded = dict(zip(asked, answers, strict=False)), recorded
+    def __init__(self, tell, *, recorded=False, has_confidence=True):
+        self.tell, self.recorded, self.has_confidence = tell, recorded, has_confidence
 
     def answer(self, questions):
-        return [self.answers[question.question] for question in questions]
+        return [self.tell(question) for question in questions]
+
+
+def fixed(answers, asked=QUESTIONS, **about):
+    """The same answers to the questions, whatever their evidence."""
+    answer_to = dict(zip(asked, answers, strict=False))
+    return Each(lambda question: answer_to[question.question], **about)
 
 
 @dataclass(frozen=True)

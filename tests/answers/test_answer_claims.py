@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import small
 from answers import small_answers
-from answers.small_answers import Fixed, named, settings
+from answers.small_answers import fixed, named, settings
 from omegaconf import OmegaConf
 from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
@@ -198,7 +198,7 @@ def many(files, tmp_path_factory):
 @pytest.fixture
 def measured(many):
     def measure(answers, dataset=many, *, evidence="retrieved", **changed):
-        answerer = Fixed(answers, [case["question"] for case in CASES])
+        answerer = fixed(answers, [case["question"] for case in CASES])
         return small_answers.measured(dataset, answerer, evidence=evidence, evaluation=settings(**changed))
 
     return measure

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import small
 from answers import small_answers
-from answers.small_answers import Fixed, named, settings
+from answers.small_answers import Each, fixed, named, settings
 from application import succeeded
 from scipy.stats import beta
 from sklearn.metrics import (
@@ -40,16 +40,14 @@ CONTROLS = settings(controls=["none", "judged", "placebo"])
 COPIES = 5  # of 8 cases: enough to measure calibration
 
 
-class Reader(Answerer):
-    """Chooses the option whose last word is in the evidence, sure of it; otherwise it does not answer."""
+def read(question):
+    """The option whose last word is in the evidence, sure of it; otherwise no answer."""
+    text = " ".join(passage.text for passage in question.evidence).lower()
+    values = [option.letter for option in question.options if option.text.split()[-1].lower() in text]
+    return Answer(values[0], confidence=0.9, reasoning="It says so.") if values else Answer(None)
 
-    def answer(self, questions):
-        return [self._answer(question) for question in questions]
 
-    def _answer(self, question):
-        text = " ".join(passage.text for passage in question.evidence).lower()
-        values = [option.letter for option in question.options if option.text.split()[-1].lower() in text]
-        return Answer(values[0], confidence=0.9, reasoning="It says so.") if values else Answer(None)
+READER = Each(read)
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ class TestAnswersTask(TaskContract):
 
     @pytest.fixture(autouse=True)
     def given(self, files):
-        stages = {"dataset": files, "chunker": PageChunker(), "retriever": SPARSE, "answerer": Reader()}
+        stages = {"dataset": files, "chunker": PageChunker(), "retriever": SPARSE, "answerer": READER}
         type(self).settings = {**stages, "evaluation": CONTROLS, "k": 2, "seed": 0}
 
 
@@ -145,18 +143,17 @@ class Marked(Ingest):
 
 @pytest.mark.usefixtures("long_work")
 def test_an_answerer_is_shown_the_passages_themselves_whatever_is_indexed_and_no_correct_answer(files, dataset):
-    read = set()
+    texts = set()
 
-    class Notes(Reader):
-        def answer(self, questions):
-            read.update(passage.text for question in questions for passage in question.evidence)
-            return super().answer(questions)
+    def noted(question):
+        texts.update(passage.text for passage in question.evidence)
+        return read(question)
 
-    answering = task(files, Notes(), ingest=Marked(), evaluation=settings())
+    answering = task(files, Each(noted), ingest=Marked(), evaluation=settings())
     items = answering.load()
     answering.measure(items)
     assert all("indexed alone" in text for text in items.indexed_texts)
-    assert set() < read <= {*items.texts}
+    assert set() < texts <= {*items.texts}
     changed = tuple(replace(case, correct="ABC"["CAB".index(case.correct)]) for case in dataset.cases)
     asked = [questions(of, contexts(of, "none", None, 1, 1)) for of in (dataset, replace(dataset, cases=changed))]
     assert asked[0] == asked[1]
@@ -170,7 +167,7 @@ def test_values_are_those_of_scikit_learn(with_cases):
     sure = [0.9, 0.8, None, 1.0, 0.3, 0.0, 0.55, 0.7] * COPIES
     answers = [Answer(letter, confidence) for letter, confidence in zip(letters, sure, strict=True)]
     many = small.cases(COPIES)
-    measurement = measured(with_cases(many), Fixed(answers))
+    measurement = measured(with_cases(many), fixed(answers))
     correct, written = [case["correct_answer"] for case in many], [letter or "no answer" for letter in letters]
     assert measurement.values["accuracy"] == accuracy_score(correct, written)
     answered = [row for row, letter in enumerate(letters) if letter]
@@ -188,7 +185,7 @@ def test_values_are_those_of_scikit_learn(with_cases):
 
 def test_what_a_server_says_of_responses_is_counted_and_said(files):
     given = [Answer("A"), *[Answer(None, causes=("cut_off",))] * 3, Answer("B", causes=("empty", "empty"))]
-    measurement = measured(files, Fixed([*given, *[Answer("A")] * 3]))
+    measurement = measured(files, fixed([*given, *[Answer("A")] * 3]))
     shares = {name: value for name, value in named(measurement).items() if name.startswith("responses/")}
     assert shares == {"responses/cut_off_share": 3 / 8, "responses/empty_share": 1 / 8}
     assert measurement.per_item["causes"].tolist() == ["", *["cut_off"] * 3, "empty", *[""] * 3]
@@ -197,7 +194,7 @@ def test_what_a_server_says_of_responses_is_counted_and_said(files):
     assert "a larger answerer.max_tokens" in sentence
     assert "empty 1 (" in sentence
     assert [*measurement.files["answers.jsonl"]][1].count('"causes": ["cut_off"]') == 1
-    usual = measured(files, Fixed([Answer("A")] * 8))
+    usual = measured(files, fixed([Answer("A")] * 8))
     assert "causes" not in usual.per_item
     assert not any(name.startswith("responses/") for name in named(usual))
 
@@ -206,7 +203,7 @@ def test_what_a_server_says_of_responses_is_counted_and_said(files):
 def test_cases_that_the_retriever_does_not_read_are_counted_where_something_is_retrieved(files):
     for evidence, cut in (("retrieved", 8), ("none", 0)):
         retriever = Beside(OpenAIEncoder(model="m", truncate=5))
-        measurement = measured(files, Reader(), evidence=evidence, retriever=retriever)
+        measurement = measured(files, READER, evidence=evidence, retriever=retriever)
         texts = measurement.facts.get("unread_texts", [])
         assert sum(unread["cut"] for unread in texts if unread["texts"] == "queries") == cut
         assert any("5 characters" in notice for notice in measurement.notices) is bool(cut)
@@ -216,7 +213,7 @@ def test_cases_that_the_retriever_does_not_read_are_counted_where_something_is_r
 
 
 def test_the_controls_answer_the_same_questions_from_other_evidence(files, with_cases):
-    measurement = measured(files, Reader())
+    measurement = measured(files, READER)
     values = named(measurement)
     assert values["control/none"] == 0
     assert values["control/placebo"] < values["control/retrieved"] == measurement.values["accuracy"]
@@ -224,20 +221,17 @@ def test_the_controls_answer_the_same_questions_from_other_evidence(files, with_
     assert len(measurement.sections["Answers"]) >= 4
     unjudged = small.cases()
     unjudged[3]["relevant_docs"] = []  # its answer was wrong with the judged page, too
-    measurement = measured(with_cases(unjudged), Reader())
+    measurement = measured(with_cases(unjudged), READER)
     assert named(measurement)["control/judged"] == 4 / 7
     [judged] = [sentence for sentence in measurement.sections["Answers"] if "with the judged pages" in sentence]
     assert judged.startswith("7 questions with a judged page: ")
 
 
 def test_answers_of_a_control_that_could_not_be_read_are_said_and_those_without_confidence_are_not_calibrated(files):
-    class CutOffWithoutEvidence(Answerer):
-        has_confidence = False
+    def cut_off_without_evidence(question):
+        return Answer("A") if question.evidence else Answer(None, causes=("cut_off",))
 
-        def answer(self, questions):
-            return [Answer("A") if question.evidence else Answer(None, causes=("cut_off",)) for question in questions]
-
-    measurement = measured(files, CutOffWithoutEvidence())
+    measurement = measured(files, Each(cut_off_without_evidence, has_confidence=False))
     [sentence] = [sentence for sentence in measurement.findings if "could be read" in sentence]
     assert "'none', 8 of 8 questions" in sentence
     assert "(cut off 8)" in sentence
@@ -248,21 +242,21 @@ def test_answers_of_a_control_that_could_not_be_read_are_said_and_those_without_
 
 def test_a_single_case_has_no_placebo(with_cases):
     single = with_cases(small.cases()[:1])
-    controls = {name for name in named(measured(single, Reader())) if name.startswith("control/")}
+    controls = {name for name in named(measured(single, READER)) if name.startswith("control/")}
     assert controls == {"control/retrieved", "control/none", "control/judged"}
-    answering = task(single, Reader(), evidence="placebo")
+    answering = task(single, READER, evidence="placebo")
     with pytest.raises(DatasetError, match=r"has only one case, so task\.evidence=placebo has no evidence"):
         answering.check(answering.load())
 
 
 def test_evidence_that_nobody_has_in_use_makes_a_run_a_control_and_settings_that_change_nothing_are_not_used(files):
     sources = ("retrieved", "none", "judged", "placebo")
-    controls = {source: bool(measured(files, Reader(), evidence=source).control) for source in sources}
+    controls = {source: bool(measured(files, READER, evidence=source).control) for source in sources}
     assert controls == {"retrieved": False, "none": False, "judged": True, "placebo": True}
     stages = ("ingest", "query", "reranker", "dynamic_k")
-    unused = task(files, Reader(), evidence="judged", evaluation=settings(controls=[])).without_effect
+    unused = task(files, READER, evidence="judged", evaluation=settings(controls=[])).without_effect
     assert unused == ("confidence_threshold", "retriever", *stages, "k")
-    without = task(files, Reader(), evidence="none").without_effect  # the placebo is retrieved
+    without = task(files, READER, evidence="none").without_effect  # the placebo is retrieved
     assert without == ("confidence_threshold", *stages)
 
 
@@ -270,15 +264,15 @@ def test_questions_without_documents_are_answered_without_evidence_and_documents
     files, tmp_path
 ):
     closed = replace(files, documents=None)
-    answering = task(closed, Reader())
+    answering = task(closed, READER)
     with pytest.raises(DatasetError, match=r"has no documents, so nothing can be retrieved; set dataset\.documents"):
         answering.check(answering.load())
-    measurement = measured(closed, Reader(), evidence="none")
+    measurement = measured(closed, READER, evidence="none")
     assert measurement.values["accuracy"] == 0
     assert measurement.findings == ["The dataset has no documents: the questions are answered without evidence."]
     queries = str(small.write_queries(tmp_path / "questions.json"))
     with pytest.raises(DatasetError, match="small: has no multiple-choice cases to answer; choose another dataset"):
-        task(pdf_dataset("small", files.documents, queries), Reader()).load()
+        task(pdf_dataset("small", files.documents, queries), READER).load()
 
 
 # What an answerer returns
@@ -315,7 +309,7 @@ REASONING = "Dengue makes the platelets fall; watch for bleeding."
 def recorded(retrieved, letters=CORRECT, **fields):
     """Answers of a system that retrieved these units by itself; right ones by default."""
     answers = zip(letters, retrieved, strict=True)
-    return Fixed([Answer(letter, retrieved=units, **fields) for letter, units in answers], recorded=True)
+    return fixed([Answer(letter, retrieved=units, **fields) for letter, units in answers], recorded=True)
 
 
 def test_evidence_was_found_if_a_relevant_unit_is_among_the_passages_that_were_given(dataset):
@@ -418,7 +412,7 @@ def test_rates_come_with_the_largest_rate_that_they_do_not_rule_out(files, tmp_p
     (tmp_path / "rules.yaml").write_text(DENGUE)
     invented = "A randomised trial found labetalol superior."
     answers = [Answer("A", retrieved=("fever.pdf#4",), reasoning=invented if row < 3 else "") for row in range(8)]
-    answerer = Fixed(answers, recorded=True)
+    answerer = fixed(answers, recorded=True)
     measurement = measured(files, answerer, evaluation=settings(dangerous={"small": str(tmp_path / "rules.yaml")}))
     safety = measurement.facts["safety_metrics"]
     assert (safety["hallucination_rate"], safety["checked_for_hallucination"]) == (1, 3)

@@ -1,11 +1,11 @@
 """Cases that the documents do not answer: what is answered all the same, against slow loops and scikit-learn."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from answers.small_answers import named, settings
+from answers.small_answers import Each, named, settings
 from outcomes import SETTINGS, decided, of_scores
 from sklearn.metrics import roc_auc_score
 
@@ -16,7 +16,7 @@ from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.repeating import joined
 from ragsweep.testing import TaskContract
-from ragsweep_answers.answering import Answer, Answerer
+from ragsweep_answers.answering import Answer
 from ragsweep_answers.cases import CaseColumns, CasesDataset
 from ragsweep_answers.measuring.answers_task import AnswersTask
 
@@ -26,16 +26,11 @@ UNANSWERABLE = ["A .5", "B .2", "- -", "C -"]
 MANY = [f"{'AAB'[place % 3]} {(place % 10) / 10} {place}" for place in range(60)]
 
 
-@dataclass(frozen=True)
-class Says(Answerer):
-    """Answers as the question says: its letter and its confidence, `-` for none of them."""
-
-    def answer(self, questions):
-        return [self._answer(*question.question.split()) for question in questions]
-
-    def _answer(self, letter, confidence, *_):
-        sure = None if confidence == "-" else float(confidence)
-        return Answer(None) if letter == "-" else Answer(letter, confidence=sure)
+def said(question):
+    """The answer that the question states: its letter and its confidence, `-` for none of them."""
+    letter, confidence, *_ = question.question.split()
+    sure = None if confidence == "-" else float(confidence)
+    return Answer(None) if letter == "-" else Answer(letter, confidence=sure)
 
 
 def settings_of(path, answerable, unanswerable, **changed):
@@ -45,7 +40,7 @@ def settings_of(path, answerable, unanswerable, **changed):
     usual = {"options": ["one", "two", "three"]}
     path.write_text(json.dumps([{"id": name, "question": text, **usual, **row} for name, (text, row) in texts.items()]))
     stages = {"dataset": CasesDataset("small", str(path), CaseColumns(id="id")), "chunker": PageChunker()}
-    stages |= {"retriever": SparseRetriever(NO_STORE), "answerer": Says(), "evaluation": settings()}
+    stages |= {"retriever": SparseRetriever(NO_STORE), "answerer": Each(said), "evaluation": settings()}
     return {**stages, "k": 2, "seed": 0, "evidence": "none", **changed}
 
 
@@ -126,11 +121,8 @@ def test_the_other_numbers_are_those_without_these_cases_and_a_withheld_answer_i
 
 
 def test_rates_are_averaged_over_repeats_and_need_a_confidence_and_a_case_with_an_answer(measured):
-    class Unsure(Says):
-        has_confidence = False
-
     with pytest.raises(ConfigError, match=r"^task.confidence_threshold: no confidence is stated"):
-        measured(ANSWERABLE, UNANSWERABLE, answerer=Unsure(), confidence_threshold=0.5)
+        measured(ANSWERABLE, UNANSWERABLE, answerer=Each(said, has_confidence=False), confidence_threshold=0.5)
     with pytest.raises(DatasetError, match="all cases are marked answerable: false"):
         measured([], UNANSWERABLE)
     repeats = [measured(ANSWERABLE, UNANSWERABLE), measured(ANSWERABLE, ["A .1", "- -", "- -", "- -"])]

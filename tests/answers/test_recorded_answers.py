@@ -14,6 +14,7 @@ from omegaconf import OmegaConf
 
 from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError, DatasetError
+from ragsweep.core.project import option_file
 from ragsweep.datasets.model.cases import LETTERS, Option
 from ragsweep_answers.answering import answer
 from ragsweep_answers.answering.question import Answer, Question
@@ -292,8 +293,8 @@ def test_answers_to_questions_that_the_dataset_leaves_out_are_left_out_and_count
 
 
 def settings_of(path, **settings):
-    target = "ragsweep_answers.answering.RecordedAnswerer"
-    walk = Walk(OmegaConf.create({"answerer": {"_target_": target, "path": path, **settings}}))
+    node = OmegaConf.merge(OmegaConf.load(option_file("answerer", "recorded")), {"path": path, **settings})
+    walk = Walk(OmegaConf.create({"answerer": node}))
     walk.build("answerer")
     return walk.settings_of("answerer")
 
