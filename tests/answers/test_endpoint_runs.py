@@ -64,11 +64,6 @@ def content(request):
     return json.dumps(request, sort_keys=True)
 
 
-def prompt(request):
-    [message] = json.loads(request)["messages"]
-    return message["content"]
-
-
 @dataclass(frozen=True)
 class Asking:
     """Runs over the small cases, which ask a server and keep its answers in a store of their own."""
@@ -108,13 +103,6 @@ class Asking:
             rows = connection.execute("SELECT request FROM responses").fetchall()
         return {content(json.loads(request)["request"]) for (request,) in rows}
 
-    def answers(self):
-        """The lines of `answers.jsonl` of each finished run of a sweep, by its name, without the times."""
-        runs = [run for run in self.application.children() if run.info.status == "FINISHED"]
-        files = {run.info.run_name: self.results(run) / "answers.jsonl" for run in runs}
-        lines = {name: map(json.loads, file.read_text().splitlines()) for name, file in files.items()}
-        return {name: [{**line, "time_ms": None} for line in of_run] for name, of_run in lines.items()}
-
     def results(self, run):
         return self.application.artifacts(run) / "results"
 
@@ -125,35 +113,22 @@ class Asking:
         return Counter(run.info.status for run in self.application.runs())
 
 
-def in_home(folder, empty_database, store):
-    folder.mkdir()
-    shutil.copy(empty_database, folder)
-    return Application(folder, store)
-
-
 @pytest.fixture
 def ask(tmp_path, cases, empty_database):
+    (tmp_path / "home").mkdir()
+    shutil.copy(empty_database, tmp_path / "home")
     with Server() as server:
-        yield Asking(in_home(tmp_path / "home", empty_database, tmp_path / "store"), server, cases)
+        yield Asking(Application(tmp_path / "home", tmp_path / "store"), server, cases)
 
 
 # Ended before the end
 
 
-@pytest.fixture(scope="module")
-def killed(tmp_path_factory, cases, empty_database):
-    """A sweep of repeats that was killed in the middle, and what it had asked and kept until then."""
-    folder = tmp_path_factory.mktemp("killed")
-    with Server() as server:
-        ask = Asking(in_home(folder / "home", empty_database, folder / "store"), server, cases)
-        status, _ = ask.sweep(*GRID, *VARIED, ended_by=signal.SIGKILL)
-        assert status == -signal.SIGKILL
-        yield ask, server.counts(), ask.kept()
-
-
-def test_a_killed_sweep_asks_again_only_for_what_was_on_its_way(killed):
+def test_a_killed_sweep_asks_again_only_for_what_was_on_its_way(ask):
     """At most as many as may be on their way: each thread keeps its response before it sends the next request."""
-    ask, before, kept = killed
+    status, _ = ask.sweep(*GRID, *VARIED, ended_by=signal.SIGKILL)
+    before, kept = ask.server.counts(), ask.kept()
+    assert status == -signal.SIGKILL
     status, printed = ask.sweep(*GRID, *VARIED)
     assert status == 0, printed
     after = ask.server.counts()
@@ -172,25 +147,6 @@ def test_a_killed_sweep_asks_again_only_for_what_was_on_its_way(killed):
     assert KEY not in "".join(ask.printed)
 
 
-def test_a_sweep_in_another_tracking_store_asks_only_what_has_other_passages(killed, tmp_path, empty_database):
-    ask, _, _ = killed
-    before = ask.server.counts()
-    wider = replace(ask, application=in_home(tmp_path / "home", empty_database, ask.application.cache))
-    status, printed = wider.sweep("reasoning=direct", "k=1,2,3", *VARIED)
-    assert status == 0, printed
-    assert wider.statuses() == {"FINISHED": 1 + 3}
-    new = ask.server.counts() - before
-    assert set(new.values()) == {1}
-    assert not new.keys() & before.keys()
-    assert all("\n[3] " in prompt(request) for request in new)
-    first, answers = ask.answers(), wider.answers()
-    assert {name: answers.pop(name) for name in first} == first
-    [lines] = answers.values()
-    shown = {exchange["prompt"] for line in lines for exchange in line["exchanges"]}
-    assert len(shown) == len(CASES)
-    assert {text for text in shown if "\n[3] " in text} <= {prompt(request) for request in new}
-
-
 def test_an_interrupted_sweep_waits_for_its_requests_and_asks_nothing_twice(ask):
     grid = ["reasoning=direct,cot", "k=1"]  # it is ended in its second run
     status, _ = ask.sweep(*grid, ended_by=signal.SIGINT)
@@ -200,7 +156,7 @@ def test_an_interrupted_sweep_waits_for_its_requests_and_asks_nothing_twice(ask)
     assert ask.kept() == before.keys()
     status, printed = ask.sweep(*grid, "tracking.resume=true")
     assert status == 0, printed
-    assert len(ask.answers()) == 2
+    assert ask.statuses()["FINISHED"] == 1 + 2 + 1
     assert ask.server.counts().total() > before.total()
     assert set(ask.server.counts().values()) == {1}
 
@@ -217,7 +173,7 @@ def test_a_sweep_that_has_spent_its_tokens_goes_on_with_a_higher_limit(ask):
     assert [run.info.status for run in ask.application.children()] == ["FINISHED", "FAILED"]
     status, printed = ask.sweep(*grid, f"language_model.max_tokens_total={100 * limit}", "tracking.resume=true")
     assert status == 0, printed
-    assert len(ask.answers()) == 2
+    assert ask.statuses()["FINISHED"] == 1 + 2 + 1
     assert set(ask.server.counts().values()) == {1}
 
 
@@ -269,16 +225,6 @@ def test_what_does_not_vary_is_measured_once_and_keeps_its_time_and_the_endpoint
         assert not facts["varies"]
         assert facts["measures"][MS]["machines"] == ["the endpoint 127.0.0.1"]
     assert len({run.data.metrics[MS] for run in runs}) == 1
-
-
-def test_a_sweep_says_where_the_variance_lies_and_what_was_asked_once(ask):
-    ask.server.middle = 10**6
-    ask.here("-m", VARIED[0], *ALONE, "repeats=1,4")
-    [parent] = ask.application.parents()
-    record = json.loads((ask.application.artifacts(parent) / "decision.json").read_text())
-    [once] = [claim["numbers"]["names"] for claim in record["claims"] if claim["name"] == "asked_once"]
-    assert len(once) == len(record["repeats"]) == 1
-    assert not {*once} & record["repeats"].keys()
 
 
 # By a configuration

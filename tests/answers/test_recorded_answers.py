@@ -1,12 +1,14 @@
-"""Answers from tables, and what all recorded answers share."""
+"""Answers from tables, what all recorded answers share, and the recipes of docs/recipes.md."""
 
 import gzip
 import json
 import re
+from pathlib import Path
 from unicodedata import normalize
 
 import pandas as pd
 import pytest
+from application import PROJECT
 from calls import calls_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +17,9 @@ from omegaconf import OmegaConf
 from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.project import option_file
+from ragsweep.datasets import Case
 from ragsweep.datasets.model.cases import LETTERS, Option
+from ragsweep.testing import DatasetContract
 from ragsweep_answers.answering import answer
 from ragsweep_answers.answering.question import Answer, Question
 from ragsweep_answers.answering.recorded_answers import RecordedAnswerer
@@ -304,3 +308,96 @@ def test_a_run_depends_on_the_content_and_the_name_of_the_file_and_not_on_its_fo
     path, moved, changed = file(ROWS, "a.jsonl"), file(ROWS, "elsewhere/a.jsonl"), file(ROWS[::-1], "c.jsonl")
     assert settings_of(path) == settings_of(moved) == settings_of(file(ROWS, "b.jsonl"), name="a.jsonl")
     assert settings_of(path) != settings_of(changed, name="a.jsonl")
+
+
+DATA = Path(__file__).parent / "data"
+QUIZ = [json.loads(line) for line in (DATA / "cases.jsonl").read_text(encoding="utf-8").splitlines()]
+OF_QUIZ = [Question(case["id"], "", case["question"], tuple(map(Option, LETTERS, case["options"]))) for case in QUIZ]
+REPORTED = json.loads((DATA / "reported.json").read_text(encoding="utf-8"))
+PAGE = (PROJECT / "docs/recipes.md").read_text(encoding="utf-8")
+
+
+def blocks(text):
+    """The Python code of a part of the page."""
+    return [block.partition("\n```")[0] for block in text.split("```python\n")[1:]]
+
+
+INSPECT, HARNESS = blocks(PAGE.partition("### Logs of Inspect")[2])[:2]
+
+
+def is_correct(answers):
+    """Whether each answer is correct, in the order of the cases."""
+    return [answer.letter == case["answer"] for answer, case in zip(answers, QUIZ, strict=True)]
+
+
+def accuracy(answers):
+    return sum(is_correct(answers)) / len(QUIZ)
+
+
+@pytest.fixture
+def recipe(tmp_path, monkeypatch):
+    """The answers that a recipe writes, of a log in place of the one that it names."""
+
+    def run(code, log):
+        monkeypatch.chdir(tmp_path)
+        for example in ("quiz.eval", "samples_quiz.jsonl"):
+            code = code.replace(example, str(DATA / log))
+        exec(compile(code, "recipe", "exec"), {})
+        return RecordedAnswerer("answers.jsonl").answer(OF_QUIZ)
+
+    return run
+
+
+@pytest.mark.extra("recipes")
+def test_the_accuracy_of_a_log_of_inspect_is_the_one_that_inspect_reports(recipe):
+    for name in ("quiz", "quiz_shuffled_prompt"):
+        read = recipe(INSPECT, f"{name}.eval")
+        assert accuracy(read) == REPORTED["inspect-ai 0.3.285"][name]
+        assert "ANSWER" in read[0].reasoning
+    with pytest.raises(DatasetError, match=r"the field 'options' is .*'Rome', 'Paris'"):
+        recipe(INSPECT, "quiz_shuffled_dataset.eval")
+
+
+def test_each_answer_of_a_log_of_the_harness_is_right_where_the_harness_says_so(recipe):
+    reported = REPORTED["lm-eval 0.4.13"]
+    for name in ("choice", "text"):
+        log = f"samples_quiz_{name}.jsonl"
+        read = recipe(HARNESS, log)
+        rows = [json.loads(line) for line in (DATA / log).read_text(encoding="utf-8").splitlines()]
+        scored = {row["doc"]["id"]: bool(row["acc"]) for row in rows}
+        assert is_correct(read) == [scored[case["id"]] for case in QUIZ]
+        assert accuracy(read) == reported[f"quiz_{name}"]["acc,none"]
+        assert all(0.2 < answer.confidence <= 1 for answer in read)
+    generated = recipe(HARNESS.replace("'none'", "'strict'"), "samples_quiz_generate.jsonl")
+    assert accuracy(generated) == reported["quiz_generate"]["exact_match,strict"]
+
+
+# PubMedQA
+
+[RECIPE] = [block for block in blocks(PAGE) if block.startswith("# pubmedqa.py")]
+PUBMEDQA = {"__name__": "pubmedqa"}
+exec(compile(RECIPE, "pubmedqa.py", "exec", dont_inherit=True), PUBMEDQA)
+ENTRIES = {  # as in ori_pqal.json
+    "21645374": {"QUESTION": "Does iron help?", "CONTEXTS": ["Anaemia is common.", "Ninety took iron."],
+                 "LONG_ANSWER": "Iron helps.", "final_decision": "yes"},
+    "9": {"QUESTION": "Does tea help?", "CONTEXTS": ["Some drank tea."], "final_decision": "maybe"},
+}  # fmt: skip
+
+
+class TestPubMedQA(DatasetContract):
+    component = PUBMEDQA["PubMedQA"]
+
+    @pytest.fixture(autouse=True)
+    def dataset(self, tmp_path):
+        (tmp_path / "ori_pqal.json").write_text(json.dumps(ENTRIES))
+        type(self).settings = {"path": str(tmp_path / "ori_pqal.json")}
+
+    def test_the_abstract_of_a_question_is_its_relevant_document(self):
+        collection = self.component(**self.settings).load()
+        options = tuple(map(Option, LETTERS, ("yes", "no", "maybe")))
+        rows = {"21645374": ("Does iron help?", "A"), "9": ("Does tea help?", "C")}
+        assert collection.cases == tuple(Case(name, "", text, options, right) for name, (text, right) in rows.items())
+        texts = ["\n".join(entry["CONTEXTS"]) for entry in ENTRIES.values()]
+        assert [document.text for document in collection.documents] == texts
+        judged = [(judgment.query_id, judgment.unit) for judgment in collection.judgments]
+        assert judged == [("21645374",) * 2, ("9",) * 2]
