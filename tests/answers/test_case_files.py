@@ -2,11 +2,11 @@
 
 import csv
 import gzip
-import io
 import json
 from dataclasses import replace
 from typing import ClassVar
 
+import pandas as pd
 import pytest
 import small
 from answers.small_answers import measured, settings
@@ -142,17 +142,14 @@ def cases(draw):
 
 
 def row_of(case):
-    names = {"query_id": "i", "case": "c", "question": "q", "correct": "y", "specialty": "s", "difficulty": "d"}
-    row = {column: getattr(case, name) for name, column in {**names, "condition": "p"}.items()}
+    fields = ("question", "correct", "case", "specialty", "difficulty", "condition", "query_id")
+    row = dict(zip("qycsdpi", (getattr(case, field) for field in fields), strict=True))
     return {**row, "o": dict(case.options), "oc": dict(zip(ALPHABET, case.conditions, strict=False))}
 
 
 def as_table(rows):
-    text = io.StringIO()
-    table = csv.DictWriter(text, rows[0].keys())
-    table.writeheader()
-    table.writerows({**row, "o": json.dumps(row["o"]), "oc": json.dumps(row["oc"])} for row in rows)
-    return text.getvalue()
+    rows = [{**row, "o": json.dumps(row["o"]), "oc": json.dumps(row["oc"])} for row in rows]
+    return pd.DataFrame(rows).to_csv(index=False, quoting=csv.QUOTE_ALL)
 
 
 def as_lines(rows):
@@ -239,19 +236,13 @@ MEDQA = {
     "question": "A tired woman is pale. What does she need?",
     "answer": "Rest",
     "options": {"A": "Iron", "B": "Rest"},
-    "meta_info": "step2&3",
-    "answer_idx": "B",
-    "metamap_phrases": ["tired woman", "pale"],
+    **{"meta_info": "step2&3", "answer_idx": "B", "metamap_phrases": ["tired woman", "pale"]},
 }
 MEDMCQA = {
     "question": "Which is hot?",
     "exp": "A fever is a temperature of 38 °C or more.",
-    "cop": 1,
-    **{"opa": "Fever", "opb": "Tea", "opc": "Ice", "opd": "None"},
-    "subject_name": "Medicine",
-    "topic_name": None,
-    "id": "45258d3d-b974-44dd-a161-c3fccbdadd88",
-    "choice_type": "multi",
+    **{"cop": 1, "opa": "Fever", "opb": "Tea", "opc": "Ice", "opd": "None", "choice_type": "multi"},
+    **{"subject_name": "Medicine", "topic_name": None, "id": "45258d3d-b974-44dd-a161-c3fccbdadd88"},
 }
 FROM_0 = {"columns": {"answer_is": "position_from_0"}}
 

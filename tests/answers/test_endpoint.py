@@ -203,19 +203,17 @@ def test_a_refusal_is_no_answer_and_a_malformed_answer_is_asked_for_once_more(se
         assert len(server.requests) == requests, responses
 
 
-def test_the_second_request_says_what_was_wrong_and_costs_as_well(server, answerer):
+def test_the_second_request_says_what_was_wrong_costs_as_well_and_counts_unless_it_has_no_text(server, answerer):
     server.reply = lambda prompt, times: answer("A") if "JSON" in prompt else completion(MISSING)
-    [given] = answerer.answer(questions(1))
-    assert (given.letter, given.tokens_in, given.tokens_out) == ("A", 2 * TOKENS_IN, 2 * TOKENS_OUT)
+    for _ in range(2):
+        [given] = answerer.answer(questions(1))
+        assert (given.letter, given.tokens_in, given.tokens_out) == ("A", 2 * TOKENS_IN, 2 * TOKENS_OUT)
     assert given.exchanges[1].prompt.startswith("system: Answer.\n\nuser: Is this question 0?")
+    assert len(server.requests) == 2
     first, correction = server.requests[1]["messages"][-2:]
     assert first == {"role": "assistant", "content": MISSING}
     assert "answer: Field required" in correction["content"]
-    answerer.answer(questions(1))
-    assert len(server.requests) == 2
 
-
-def test_an_answer_in_words_counts_where_its_correction_has_no_text(server, answerer):
     def corrected(second):
         return lambda prompt, times: second if "JSON that was asked" in prompt else completion("Answer: B")
 
@@ -243,6 +241,7 @@ PASSING = [
     replace(answer(), missing_bytes=100),
     replace(answer(), hangs_up=True),
     replace(answer(), after_s=0.8),
+    problem(429, Retry_After="1"),
 ]
 OF_KEY = "the key in the variable OPENAI_API_KEY (language_model.api_key_env)"
 UNSEEN = [
@@ -270,20 +269,18 @@ FINAL = [  # a reply, and what is said of it
 ]
 
 
-def test_a_failure_that_may_pass_is_tried_again(server, answerer):
+def test_a_failure_that_may_pass_is_tried_again_after_the_wait_that_a_server_asks_for_but_not_for_hours(
+    server, answerer
+):
     cases = [(lambda prompt, times, reply=reply: reply if times == 1 else answer(),) for reply in PASSING]
     for [patient] in replies(server, with_settings(answerer, timeout_s=0.5), cases):
+        server.times.clear()
         assert letters(patient.answer(questions(1))) == ["B"]
         assert len(server.requests) == 2
-
-
-def test_the_wait_that_a_server_asks_for_is_honoured_but_not_for_hours(server, answerer):
-    server.reply = lambda prompt, times: problem(429, Retry_After="1") if times == 1 else answer()
-    answerer.answer(questions(1))
     first, second = server.times
     assert second - first >= 1
     server.reply = always(problem(429, "enough", Retry_After="86400"))
-    assert "429 enough; 1 question left" in failure(with_settings(answerer, seed=1))
+    assert "429 enough; 1 question left" in failure(answerer)
     assert len(server.requests) == 3
 
 
@@ -297,9 +294,6 @@ def test_a_failure_that_cannot_pass_is_one_line_without_a_key_and_stops_the_othe
     cut_at = CUT.index(KEY.encode()) + 12
     server.reply = always(replace(problem(400), body=CUT[:cut_at], missing_bytes=len(CUT) - cut_at))
     assert KEY[:9] not in failure(with_settings(answerer, retries=0))
-
-
-def test_a_redirect_is_not_followed_and_an_endpoint_that_is_not_there_is_one_line(server, answerer):
     with EndpointServer() as other:
         server.reply = always(problem(307, Location=f"{other.url}/chat/completions"))
         assert "307 a redirect, which is not followed" in failure(answerer)
