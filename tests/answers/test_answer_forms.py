@@ -13,9 +13,9 @@ from application import PROJECT
 from calls import calls_of
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from ragsweep.datasets.model.cases import LETTERS, Option
-from ragsweep.models.language.language_model import Asking, Completion, LanguageModel, Message
 from ragsweep_answers.answering.answer_forms import matched_letter, option_of, pattern_of, read_letter, spoken
 from ragsweep_answers.answering.json_answer import AnswerFields, number_of, read_confidence, read_json_answer
 
@@ -160,36 +160,14 @@ def test_json_is_an_object_with_an_answer_and_thoughts_are_none():
     assert spoken("<reasoning>Is it A?</reasoning>\n<answer>B</answer>") == "<answer>B</answer>"
 
 
-class Replies(LanguageModel):
-    """Returns one text after another."""
-
-    structured = True
-
-    def __init__(self, *texts):
-        self.texts, self.asked = [*texts], 0
-
-    def complete(self, messages, max_tokens, form=None):
-        self.asked += 1
-        return Completion(self.texts.pop(0), 1, 1, 1.0)
-
-
-def test_an_endpoint_is_asked_again_for_an_answer_that_is_missing_and_for_no_other_field():
-    def requests(*texts):
-        model = Replies(*map(json.dumps, texts))
-        work = lambda item, about: about.complete([Message("user", "?")], as_json=True).text  # noqa: E731
-        [text] = model.ask_each(["?"], work, Asking("test", 9, lambda item: AnswerFields))
-        assert read_json_answer(text).answer == "A"
-        return model.asked
-
-    further = [{"confidence": 85}, {"cited": ["1"]}, {"more": 1}, {"steps": None}, {"confidence": "0.7"}, {}]
-    assert [requests({"answer": "A", **fields}) for fields in further] == [1] * 6
-    assert requests({"confidence": 1}, {"answer": "A"}) == 2
-
-
-def test_the_schema_asks_for_every_field_in_its_type():
+def test_the_schema_asks_for_every_field_in_its_type_and_only_an_answer_must_be_there():
     schema = AnswerFields.model_json_schema()
     types = {"steps": "array", "cited": "array", "answer": "string", "confidence": "number"}
     assert schema["required"] == [*schema["properties"]] == [*types]
     assert schema["additionalProperties"] is False
     assert {name: field["type"] for name, field in schema["properties"].items()} == types
     assert schema["properties"]["confidence"].items() >= {"minimum": 0, "maximum": 1}.items()
+    further = [{"confidence": 85}, {"cited": ["1"]}, {"more": 1}, {"steps": None}, {"confidence": "0.7"}, {}]
+    assert [AnswerFields.model_validate({"answer": "A", **fields}).answer for fields in further] == ["A"] * 6
+    with pytest.raises(ValidationError, match="answer"):
+        AnswerFields.model_validate({"confidence": 1})

@@ -16,7 +16,7 @@ from ragsweep.models.language.smollm2 import SmolLM2Model
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep_answers.answering import Answer, Evidence, LanguageModelAnswerer, Reasoning
 from ragsweep_answers.answering.question import AnswererError
-from ragsweep_answers.answering.reasoning import ChainOfThought, DirectReasoning, TreeOfThoughts
+from ragsweep_answers.answering.reasoning import DirectReasoning, TreeOfThoughts
 from ragsweep_answers.answering.reasoning.dialogue import described
 from ragsweep_answers.testing import QUESTIONS, AnswererContract
 
@@ -51,23 +51,14 @@ def small_blocks(monkeypatch):
     torch.set_num_threads(threads)
 
 
-class OfSmolLM2:
-    """A component whose model keeps its responses in the store of a test."""
-
-    def make(self, store, **settings):
-        return super().make(store, language_model=SmolLM2Model(store), **settings)
-
-
-class TestDirect(OfSmolLM2, AnswererContract):
+class TestDirect(AnswererContract):
     component = LanguageModelAnswerer
     settings: ClassVar = {"reasoning": DirectReasoning()}
     questions = (*QUESTIONS[1:], replace(SHORT, question_id="many", options=tuple(map(Option, LETTERS, LETTERS))))
 
-
-class TestChainOfThought(OfSmolLM2, AnswererContract):
-    component = LanguageModelAnswerer
-    settings: ClassVar = {"reasoning": ChainOfThought(), "max_tokens": 3}
-    questions = QUESTIONS[1:]
+    def make(self, store, **settings):
+        """With a model that keeps its responses in the store of a test."""
+        return super().make(store, language_model=SmolLM2Model(store), **settings)
 
 
 def answerer(reasoning, store=NO_STORE, **settings):

@@ -145,6 +145,12 @@ def test_json_is_asked_for_once_also_of_a_model_without_schemas_and_no_question_
         assert ("response_format" in request) is structured
         assert (draft.question, draft.flaw) == ("With what is iron taken?", "")
         assert [reference.strip() for reference in draft.references] == ["with lemon water"]
+    [draft], requests = asked_for(completion("no JSON"))
+    assert [len(request["messages"]) for request in requests] == [1, 3]  # a correction is asked for once
+    assert draft.flaw == "it is not in the form that was asked for: 'no JSON' (asked twice)"
+    assert draft.tokens_in == 200
+    form = requests[0]["response_format"]["json_schema"]
+    assert (form["name"], form["schema"]["required"]) == ("QuestionFields", ["question", "references"])
     causes = {
         "cut off": completion("Question: With", finish="length"),
         "refused": completion(None, refusal="I cannot help."),
@@ -165,17 +171,6 @@ def test_asking_stops_over_small_batches_where_the_model_never_answers():
         error, requests = asked_for(completion(text), *batches, structured=False)
         assert re.search(r"\b1[0-2] responses in a row", str(error))
         assert 10 <= len(requests) <= 12  # several are on their way
-
-
-def test_a_correction_is_asked_for_once():
-    [draft], requests = asked_for(completion("no JSON"))
-    assert [len(request["messages"]) for request in requests] == [1, 3]
-    assert "This is not the JSON that was asked for" in requests[1]["messages"][2]["content"]
-    assert draft.flaw == "it is not in the form that was asked for: 'no JSON' (asked twice)"
-    assert draft.tokens_in == 200
-    form = requests[0]["response_format"]["json_schema"]
-    assert (form["name"], form["strict"]) == ("QuestionFields", True)
-    assert form["schema"]["required"] == ["question", "references"]
 
 
 def test_prompts_differ_by_type_and_say_what_the_passage_is_and_each_part_is_a_text_file():
