@@ -89,9 +89,6 @@ def test_every_sentence_reads_well():
     assert [claim.sentence for claim in claims(measured).values()] == SENTENCES.read_text().splitlines()
 
 
-# Answers
-
-
 def test_where_no_answer_could_be_read_nothing_is_compared_and_the_same_letter_to_every_question_is_said():
     names = claims(evaluation(np.zeros(40), chosen=np.full(40, -1), controls={"none": np.zeros(40)})).keys()
     assert names & {"none_read", "accuracy", "control"} == {"none_read"}
@@ -127,9 +124,6 @@ def test_the_tests_of_the_controls_are_corrected_for_their_number():
     assert [claim.numbers["p"] for claim in of_controls] == pytest.approx(multipletests(p, method="holm")[1])
 
 
-# Confidence
-
-
 def test_a_confidence_that_is_off_is_said_by_how_much_if_enough_answers_have_one_on_a_scale_that_most_use():
     tendencies = [
         ([0.95] * 40, [1, 0] * 20, "the confidence is 0.45 too high on average"),
@@ -143,9 +137,6 @@ def test_a_confidence_that_is_off_is_said_by_how_much_if_enough_answers_have_one
     assert too_few(30, 300, 0) == too_few(100, 1000, 100) == ""
     problems = {(30, 301, 0): "a tenth", (1, 1273, 0): "needs 30", (100, 1000, 101): "101 more have one"}
     assert [counts for counts, problem in problems.items() if problem not in too_few(*counts)] == []
-
-
-# Errors, groups, time and tokens
 
 
 def test_high_confidence_errors_are_wrong_and_sure_the_most_sure_first():

@@ -93,9 +93,6 @@ def test_the_end_of_a_long_text_is_read_an_option_alone_and_a_pattern_in_place_o
     assert [matched_letter(text, DRUGS, pattern) for text in texts] == ["B", "B", None, None, None]
 
 
-# Work
-
-
 def test_no_text_holds_a_run_for_long():
     """Each took half a minute or more with a pattern that tries every length of a repetition."""
     texts = ["q{}x", "answer{}x", "{}x the answer is B.", "Answer: A\n{}x", "Confidence: 5{}x"]
@@ -126,8 +123,6 @@ def test_a_text_four_times_as_long_takes_about_four_times_the_work():
         counts[piece].append(calls_of(lambda text=text: read_letter(text, DRUGS)))
     assert {piece: (few, many) for piece, (few, many) in counts.items() if many > 5 * few + 1000} == {}
 
-
-# JSON
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

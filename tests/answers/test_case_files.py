@@ -117,8 +117,6 @@ def test_a_case_may_have_no_answer_which_is_part_of_its_digest(load):
     assert load([HOT, {**HOT, "answer": "A"}]).digest != load([HOT, {**NONE, "question": HOT["question"]}]).digest
 
 
-# Round trips
-
 TEXT = st.text(st.sampled_from("ab é🙂,;\"'\\{[\n\r\t"), min_size=1, max_size=6).map(str.strip).filter(bool)
 NAME = st.text(st.sampled_from("ab é,;\"'"), min_size=1, max_size=4).map(str.strip).filter(bool)
 COLUMNS = CaseColumns("q", "o", "y", "letter", "c", "s", "d", "p", "oc", id="i")
@@ -166,8 +164,6 @@ def test_cases_are_read_as_they_were_written(tmp_path_factory, written, suffix):
     path.write_bytes(gzip.compress(content) if suffix.endswith(".gz") else content)
     assert CasesDataset("small", str(path), COLUMNS).load().cases == tuple(written)
 
-
-# Bad input
 
 BAD = [  # a file, and what the error names
     ("", r"cases\.json: contains no cases"),

@@ -120,9 +120,6 @@ def ask(tmp_path, cases, empty_database):
         yield Asking(Application(tmp_path / "home", tmp_path / "store"), server, cases)
 
 
-# Ended before the end
-
-
 def test_a_killed_sweep_asks_again_only_for_what_was_on_its_way(ask):
     """At most as many as may be on their way: each thread keeps its response before it sends the next request."""
     ask.server.middle = 20  # of 32 requests: in the second run
@@ -178,9 +175,6 @@ def test_a_sweep_that_has_spent_its_tokens_goes_on_with_a_higher_limit(ask):
     assert set(ask.server.counts().values()) == {1}
 
 
-# Repeats
-
-
 def test_each_repeat_asks_with_a_seed_of_its_own_and_all_are_recorded_and_reproduced(ask):
     ask.server.middle = 10**6
     assert "repeats=5" in ask.here(VARIED[0], *ALONE).stdout
@@ -226,9 +220,6 @@ def test_what_does_not_vary_is_measured_once_and_keeps_its_time_and_the_endpoint
         assert not facts["varies"]
         assert facts["measures"][MS]["machines"] == ["the endpoint 127.0.0.1"]
     assert len({run.data.metrics[MS] for run in runs}) == 1
-
-
-# By a configuration
 
 
 @pytest.fixture

@@ -51,9 +51,6 @@ def p_of(right, n, side):
     return binomtest(right, n, 0.25, alternative=side).pvalue
 
 
-# Intervals
-
-
 def test_the_interval_of_a_share_equals_statsmodels_and_covers_the_true_share_in_95_percent_of_samples():
     for n in (1, 2, 10, 60, 10_000):
         right = np.unique(np.linspace(0, n, 30).astype(int))
@@ -63,9 +60,6 @@ def test_the_interval_of_a_share_equals_statsmodels_and_covers_the_true_share_in
     true = rng.random(20_000)
     low, high = wilson(rng.binomial(60, true), 60)
     assert ((low <= true) & (true <= high)).mean() == pytest.approx(0.95, abs=0.005)
-
-
-# Guessing
 
 
 def test_p_of_guessing_is_that_of_one_sided_binomial_tests_and_decides_the_verdict():
@@ -102,8 +96,6 @@ def test_guesses_are_called_better_or_worse_than_guesses_in_at_most_5_percent_of
     for verdict in ("better than guessing", "worse than guessing"):
         assert 0.005 < verdicts.count(verdict) / 4_000 <= 0.025 + 3 * np.sqrt(0.025 * 0.975 / 4_000)
 
-
-# Two answerers
 
 PAIRED = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=60).map(
     lambda rows: np.array(rows, dtype=float).T
@@ -150,8 +142,6 @@ def test_the_interval_of_a_difference_covers_it_in_95_percent_of_samples():
         covered = [interval.low <= true <= interval.high for interval in intervals] @ counted / 4_000
         assert covered >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 4_000), (n, shares)
 
-
-# Missing answers
 
 CHOICES = st.lists(st.tuples(st.integers(0, 3), st.integers(-1, 3)), min_size=1, max_size=40).map(
     lambda rows: np.array(rows).T
@@ -258,9 +248,6 @@ def bins_by_loop(confidence, correct, bins=10):
     return [np.array(pairs).T for pairs in members if pairs]
 
 
-# Brier score
-
-
 @given(ANSWERS, st.integers(1, 20))
 def test_the_mean_squared_error_is_the_brier_score_of_scikit_learn_and_its_parts_are_those_of_a_loop(case, bins):
     expected = brier_score_loss(case[1], case[0], labels=[0, 1], scale_by_half=True)
@@ -280,9 +267,6 @@ def test_brier_skill_equals_scikit_learn_with_weights():
     weight = np.random.default_rng(1).dirichlet(np.ones(200))
     expected = d2_brier_score(correct, confidence, sample_weight=weight)
     assert brier_skill_of(confidence, correct)(weight) == pytest.approx(expected, rel=1e-12)
-
-
-# Answers without a confidence
 
 
 @given(ANSWERS, st.lists(st.sampled_from([0.0, 1.0]), max_size=9))
@@ -309,9 +293,6 @@ def test_saying_nothing_never_pays():
             confidence_scores(values, correct, bins=10, resamples=20, seed=0) for values in (confidence, silent)
         )
         assert all(more.value >= less.value for more, less in zip(withheld, stated, strict=True))
-
-
-# Errors in bins
 
 
 def test_a_confidence_at_an_edge_belongs_to_the_bin_above():
@@ -357,9 +338,6 @@ def test_a_weight_is_a_number_of_equal_questions(case):
         assert ece_of(*values)(times / times.sum()) == pytest.approx(ece(*repeated), abs=1e-12)
 
 
-# Discrimination
-
-
 @given(SIXTHS)
 def test_auroc_equals_scikit_learn_with_ties_and_weights(case):
     confidence, correct, times = case
@@ -395,9 +373,6 @@ def test_what_is_withheld_comes_in_order_and_aurc_is_the_mean_risk_over_all_cove
     by_confidence = correct[np.argsort(-confidence)]
     expected = np.mean([1 - by_confidence[:n].mean() for n in range(1, 51)])
     assert accuracy_over_coverage(confidence, correct, np.ones(50, bool)).aurc == pytest.approx(expected)
-
-
-# Intervals
 
 
 def test_many_resamples_at_once_are_those_of_one_after_the_other():

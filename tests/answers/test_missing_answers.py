@@ -146,9 +146,6 @@ def test_answers_of_which_none_is_given_can_be_drawn(measured):
         assert {"false_answers.png", "confusion_matrix.png"} <= {*dict(draw(*drawn))}
 
 
-# In the decision of a sweep
-
-
 def run(name, measurement):
     """The run of a measurement in a sweep that accuracy decides (called `f1` here)."""
     scores = {score.metric.name: score for score in measurement.scores}

@@ -88,8 +88,6 @@ def test_direct_takes_the_most_likely_letter_the_first_of_equals(scores):
     assert answer.confidence is None  # the model states none
 
 
-# Texts
-
 CITATIONS = {
     "As [3] and [2] say. [3]": ("manual.pdf#34", "manual.pdf#35"),
     "[2, 1]": ("manual.pdf#35", "manual.pdf#34"),
@@ -119,8 +117,6 @@ def test_citations_are_the_units_of_the_passages_and_exactly_the_lines_at_the_en
         answer = given_by(text)
         assert (answer.letter, answer.confidence, answer.unread) == (letter, confidence, "" if letter else text)
 
-
-# JSON
 
 WHOLE = {"answer": "B", "confidence": 0.5, "steps": ["One.", "Two."], "cited": [2, 0, -1, 7, 3, 1]}
 CHANGED = [  # fields of a response, the confidence and the fields that are lost
@@ -161,9 +157,6 @@ def test_the_five_steps_are_asked_for_in_order():
     steps = ["Clinical presentation", "Symptoms and signs", "Differential diagnosis", "Guideline", "Conclusion"]
     places = [model.calls[0][0].index(step) for step in steps]
     assert places == sorted(places)
-
-
-# Tree of thoughts
 
 
 def tree(ratings, **settings):
@@ -210,9 +203,6 @@ def test_a_tree_has_at_most_one_branch_for_each_option_and_a_thought_cannot_brea
     assert not any("<|" in prompt or "\n[1] Answer" in prompt for prompt in prompts)
 
 
-# Votes
-
-
 class Voter(Reasoning):
     """Always gives one answer."""
 
@@ -256,9 +246,6 @@ def test_a_vote_is_one_of_the_letters_in_any_order_of_the_methods(votes):
     answer, backwards = vote(*voters), vote(*voters[::-1])
     assert answer.letter in {letter for letter, _ in votes if letter} or not any(letter for letter, _ in votes)
     assert (answer.letter, answer.confidence) == (backwards.letter, backwards.confidence)
-
-
-# By the similarity of each option to the evidence
 
 
 class TestEvidence(AnswererContract):

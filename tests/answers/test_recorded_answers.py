@@ -63,8 +63,6 @@ def first(answers):
     return lambda settings=None, **fields: answers([{"id": "q1", **fields}, ROWS[1]], **(settings or {}))[0]
 
 
-# Tables
-
 CSV = "id,answer\nq1,B\n2,A\n"
 TABLES = [
     (ROWS, "answers.jsonl"),
@@ -120,9 +118,6 @@ def test_four_times_as_many_answers_take_four_times_the_work(file):
     assert calls(400) < 5 * calls(100)
 
 
-# The answer
-
-
 def test_an_answer_is_a_letter_or_the_text_of_an_option_and_no_other_letter(answers, first):
     letters = dict.fromkeys(["B", " b ", "Typhoid fever", "(B) Typhoid fever"], "B")
     letters |= dict.fromkeys([None, "", "The answer is (B).", "A or B"])
@@ -143,9 +138,6 @@ def test_an_answer_is_a_letter_or_the_text_of_an_option_and_no_other_letter(answ
     assert answers(shown) == answers(table, "answers.csv") == answers(ROWS)  # in the order of the dataset
     with pytest.raises(DatasetError, match=r"the field 'options' is .*'Malaria', 'Typhoid fever', 'Dengue'"):
         answers(table.replace("Malaria; Typhoid fever", "Typhoid fever; Malaria"), "answers.csv")
-
-
-# Responses
 
 
 def test_a_response_is_read_where_there_is_no_answer_and_a_file_with_too_many_unread_texts_is_refused(answers, first):
@@ -175,8 +167,6 @@ def test_a_pattern_that_takes_too_long_is_refused(answers):
     with pytest.raises(ConfigError, match=r"answerer\.pattern: takes more than 1 s"):
         answers(rows, questions=MANY, pattern="(?:x+x+)+y([A-D])")
 
-
-# Confidences
 
 STATED = {  # a line of a response and the scale: the confidence
     ("Confidence: 85%", "unit"): 0.85,
@@ -220,8 +210,6 @@ def test_confidences_are_read_on_the_scale_of_the_setting_and_refused_beyond_it(
             with pytest.raises(DatasetError, match=rf"answerer\.confidence_scale={unit}"):
                 answers(rows, questions=MANY[: len(rows)], confidence_scale=scale)
 
-
-# Refusals
 
 SCALE = "a number from 0 to 1 (answerer.confidence_scale=ten"
 BAD_VALUES = [  # a field, its value, how an error shows the value, and what it expects

@@ -123,9 +123,6 @@ def test_a_document_cannot_make_files_or_leak_the_key(generate):
     assert names_in(generate.folder / "out") == {"questions.jsonl", "rejected.jsonl", "data_sheet.md"}
 
 
-# Drafts
-
-
 def asked_for(reply, *batches, structured=True):
     """The drafts for requests by a model that always replies in this way, or its error, and what it was asked."""
     with QuestionServer(lambda prompt, messages, times: reply) as server:
