@@ -139,14 +139,11 @@ def test_a_confidence_that_is_off_is_said_by_how_much_if_enough_answers_have_one
     assert [counts for counts, problem in problems.items() if problem not in too_few(*counts)] == []
 
 
-def test_high_confidence_errors_are_wrong_and_sure_the_most_sure_first():
+def test_confident_errors_are_the_most_sure_first_and_the_accuracy_of_a_group_is_that_of_its_questions():
     correct, confidence = np.array([0.0, 1, 0, 0, 0, 0]), np.array([0.8, 0.99, 0.79, 0.95, NAN, 0.8])
     assert evaluation(correct, confidence=confidence).confident_errors.index.tolist() == [3, 0, 5]
     tied = evaluation(np.zeros(50), confidence=np.tile([0.9, 0.8], 25)).confident_errors
     assert tied.index.tolist() == [*range(0, 50, 2), *range(1, 50, 2)]
-
-
-def test_the_accuracy_of_a_group_is_that_of_its_questions():
     groups = {"specialty": ["b", "a", "b", "b", None], "difficulty": ["hard", "easy", "odd", None, None]}
     by_group = evaluation(np.array([1.0, 0, 1, 0, 1]), **groups).by_group
     shares = [(group, share.value, share.n) for group, share in by_group["specialty"]]
