@@ -57,8 +57,8 @@ class OnePrompt(Reasoning):
             except ValueError:
                 letter = ""
         costs = {name: getattr(completion, name) for name in ("tokens_in", "tokens_out", "time_ms")}
-        known = letter if letter in {*question.letters} else None
-        return Answer(known, confidence, exchanges=(Exchange(prompt, completion.text),), **costs)
+        of_option = letter if letter in {*question.letters} else None
+        return Answer(of_option, confidence, exchanges=(Exchange(prompt, completion.text),), **costs)
 
 
 def questions(number):

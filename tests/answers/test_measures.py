@@ -70,8 +70,8 @@ def test_p_of_guessing_is_that_of_one_sided_binomial_tests_and_decides_the_verdi
         comparison = against_chance(outcomes(right, n), np.full(n, 0.25))
         greater, less = p_of(right, n, "greater"), p_of(right, n, "less")
         expected = min(1, 2 * min(greater, less)), greater, 2 * less if right < n / 4 else 1
-        found = comparison.p, comparison.p_better, comparison.p_worse
-        assert found == pytest.approx(expected, rel=1e-9), (right, n)
+        p_values = comparison.p, comparison.p_better, comparison.p_worse
+        assert p_values == pytest.approx(expected, rel=1e-9), (right, n)
         assert comparison.verdict == f"{verdict} than guessing", (right, n)
 
 

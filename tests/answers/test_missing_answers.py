@@ -32,7 +32,7 @@ UNANSWERABLE = ["A .5", "B .2", "- -", "C -"]
 MANY = [f"{'AAB'[place % 3]} {(place % 10) / 10} {place}" for place in range(60)]
 
 
-def said(question):
+def stated(question):
     """The answer that the question states: its letter and its confidence, `-` for none of them."""
     letter, confidence, *_ = question.question.split()
     sure = None if confidence == "-" else float(confidence)
@@ -46,7 +46,7 @@ def settings_of(path, answerable, unanswerable, **changed):
     usual = {"options": ["one", "two", "three"]}
     path.write_text(json.dumps([{"id": name, "question": text, **usual, **row} for name, (text, row) in texts.items()]))
     stages = {"dataset": CasesDataset("small", str(path), CaseColumns(id="id")), "chunker": PageChunker()}
-    stages |= {"retriever": SparseRetriever(NO_STORE), "answerer": Each(said), "evaluation": settings()}
+    stages |= {"retriever": SparseRetriever(NO_STORE), "answerer": Each(stated), "evaluation": settings()}
     return {**stages, "k": 2, "seed": 0, "evidence": "none", **changed}
 
 
@@ -128,7 +128,7 @@ def test_the_other_numbers_are_those_without_these_cases_and_a_withheld_answer_i
 
 def test_rates_are_averaged_over_repeats_and_need_a_confidence_and_a_case_with_an_answer(measured):
     with pytest.raises(ConfigError, match=r"^task.confidence_threshold: no confidence is stated"):
-        measured(ANSWERABLE, UNANSWERABLE, answerer=Each(said, has_confidence=False), confidence_threshold=0.5)
+        measured(ANSWERABLE, UNANSWERABLE, answerer=Each(stated, has_confidence=False), confidence_threshold=0.5)
     with pytest.raises(DatasetError, match="all cases are marked answerable: false"):
         measured([], UNANSWERABLE)
     repeats = [measured(ANSWERABLE, UNANSWERABLE), measured(ANSWERABLE, ["A .1", "- -", "- -", "- -"])]

@@ -166,6 +166,10 @@ def shown(case, reasoning):
 def test_a_pitfall_is_told_by_the_words_of_case_and_reasoning():
     told = {row: [name for name, value in zip(PITFALLS, shown(*row), strict=True) if value] for row in TOLD}
     assert told == TOLD
+    for table in (reasoning_words().symptoms, reasoning_words().risk_factors):
+        every = [phrase for line in table for phrase in line]
+        assert all(phrase.strip() for phrase in every)
+        assert len(set(every)) == len(every)
 
 
 WORDS = "fever cough unclear versus twins . diagnosis protocol sign".split()
@@ -176,13 +180,6 @@ def test_a_pitfall_is_shown_or_not_and_a_reasoning_is_complete_by_a_share(words,
     reasoning = " ".join([*words, "x"])
     assert {*shown(case, reasoning)} <= {0, 1}
     assert 0 <= completeness(Answer("B", reasoning=reasoning)) <= 1
-
-
-def test_no_phrase_is_in_a_table_twice():
-    for table in (reasoning_words().symptoms, reasoning_words().risk_factors):
-        every = [phrase for line in table for phrase in line]
-        assert all(phrase.strip() for phrase in every)
-        assert len(set(every)) == len(every)
 
 
 # Kinds of errors
@@ -346,12 +343,9 @@ def test_all_lists_of_a_rule_must_apply_and_a_wrong_dose_is_another_amount_of_th
     assert wrong == DOSES
     never_a_pattern = rules_of(f"{RULE}  case: ['a.*']\n  chosen: ['(a+)+$']")
     assert broken("Rest", "abc", "abc", rules=never_a_pattern) == ()
-
-
-def test_only_wrong_answers_can_be_dangerous():
     case = Case("q1", "Dengue.", "What?", options("Aspirin", "Aspirin, too"), "A")
     rule = Rule("contraindicated treatment", "It bleeds.", chosen=(" aspirin ",))
-    assert [broken_rules(case, option, [rule]) for option in (0, 1, -1)] == [(), (rule,), ()]
+    assert [broken_rules(case, option, [rule]) for option in (0, 1, -1)] == [(), (rule,), ()]  # only wrong answers
 
 
 # The rules that come with ragsweep

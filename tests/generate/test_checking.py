@@ -137,9 +137,6 @@ def test_a_draft_fails_the_check_of_its_fault():
         draft = Draft(question, references, "" if question else "the model refused")
         assert failed(draft, query_type=query_type) == check, question
     assert "forty days" in outcome(Draft(ZINC.question, ("It is given for forty days and nights",))).reason
-
-
-def test_a_text_that_is_no_question_is_refused():
     flaws = {"  ": "it is empty", "What is it?": "fewer than 2 words of content", "why " * 100: "more than 300"}
     flaws |= {"What is \ud800 iron tea?": "surrogate"}
     assert [question for question, flaw in flaws.items() if flaw not in flaw_of_form(question)] == []
@@ -186,7 +183,7 @@ def test_near_copies_in_other_words_and_questions_that_another_passage_answers_a
     assert failed(draft, source=SOURCES[0], by=checker(sources=SOURCES[:4])) == ""
 
 
-def test_the_rank_of_bm25_is_that_of_the_library():
+def test_the_rank_of_bm25_is_that_of_the_library_and_a_question_is_easy_if_its_passage_is_first():
     """By rank_bm25, with the same words."""
     stem = Stemmer.Stemmer("english").stemWords
 
@@ -201,9 +198,6 @@ def test_the_rank_of_bm25_is_that_of_the_library():
             scores = library.get_scores(tokens(question))
             better = int((scores > scores[origin]).sum() + (scores[:origin] == scores[origin]).sum())
             assert hits.rank == (better + 1 if scores[origin] else None)
-
-
-def test_a_question_is_easy_if_bm25_finds_its_passage_first():
     easy = outcome(ZINC)
     hard = outcome(Draft("How many days do lemon tablets and diarrhoea take?", ZINC.references))
     assert (easy.rank, easy.is_easy) == (1, True)
