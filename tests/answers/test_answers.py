@@ -29,7 +29,7 @@ from ragsweep.retrieval import Encoder, Ingest, OpenAIEncoder, Ranker, Ranking, 
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.search import search_of
 from ragsweep.testing import TaskContract
-from ragsweep_answers.answering import Answer, Answerer, RecordedAnswerer, answer
+from ragsweep_answers.answering import Answer, RecordedAnswerer, answer
 from ragsweep_answers.answering.question import AnswererError
 from ragsweep_answers.measuring.answers_task import AnswersTask
 from ragsweep_answers.measuring.contexts import contexts, questions
@@ -60,14 +60,11 @@ class Beside(Ranker):
         return SPARSE.rank(search, depth)
 
 
-class Returns(Answerer):
+class Returns(Each):
     """Returns the same whatever it is asked."""
 
-    def __init__(self, answers):
-        self.answers = answers
-
     def answer(self, questions):
-        return self.answers
+        return self.tell
 
 
 @pytest.fixture

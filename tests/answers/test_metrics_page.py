@@ -13,7 +13,7 @@ from application import PROJECT
 
 import ragsweep
 from ragsweep.core.project import CONF
-from ragsweep.datasets import Chunker, Collection, Dataset, Document, Query, Reference
+from ragsweep.datasets import Collection, Dataset, Document, PageChunker, Query, Reference
 from ragsweep.evaluation import judge, token_precision
 from ragsweep.tasks.ranking.spans.spans import retrieved_spans
 from ragsweep_answers.measuring.measures.answer_errors import error_categories
@@ -77,13 +77,6 @@ def silent():
     return np.mean((confidence[stated] - correct[stated]) ** 2), brier(confidence, correct).mean()
 
 
-class Whole(Chunker):
-    """One passage."""
-
-    def split(self, text):
-        return [(0, len(text))]
-
-
 def words():
     """The notebook's code adds the words of the passages once for each reference that is found."""
     names = [f"word{number}" for number in range(53)]
@@ -94,7 +87,7 @@ def words():
     placed = tuple(Reference("q", "d", start, start + len(words), words) for start, words in places)
     document = Document.from_pages("d", [("1", "d#1", text)])
     dataset = Dataset.from_collection(
-        Collection("s", "passage", (document,), (Query("q", "?"),), (), (), (), placed), Whole()
+        Collection("s", "passage", (document,), (Query("q", "?"),), (), (), (), placed), PageChunker()
     )
     judged = judge(np.array([[0]]), dataset.qrels.query, dataset.qrels.unit, dataset.qrels.grade)
     judged = replace(judged, spans=retrieved_spans(dataset, judged.queries, np.array([[0]])))
