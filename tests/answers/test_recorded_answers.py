@@ -318,6 +318,7 @@ OF_QUIZ = [Question(case["id"], "", case["question"], tuple(map(Option, LETTERS,
 REPORTED = json.loads((DATA / "reported.json").read_text(encoding="utf-8"))
 PAGE = (PROJECT / "docs/recipes.md").read_text(encoding="utf-8")
 
+
 def blocks(text):
     """The Python code of a part of the page."""
     return [block.partition("\n```")[0] for block in text.split("```python\n")[1:]]
