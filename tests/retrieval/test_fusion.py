@@ -1,13 +1,32 @@
-"""Fusing rankings."""
+"""Fusing rankings: dense and sparse together, and by name, against slow loops and ranx."""
 
+from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
 
+import numpy as np
 import pytest
+import small
+import yaml
+from application import succeeded
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rankings import pairs_of, ranking_of
+from rank_bm25 import BM25Okapi
+from rankings import SPARSE, are_same, pairs_of, ranking_of
 
-from ragsweep.retrieval import ReciprocalRankFusion, WeightedSum
+from ragsweep.core.errors import ConfigError
+from ragsweep.retrieval import (
+    DenseRetriever,
+    Encoder,
+    Fusion,
+    HybridRetriever,
+    ReciprocalRankFusion,
+    Search,
+    SparseRetriever,
+    WeightedSum,
+    rank,
+)
+from ragsweep.store.stage_store import NO_STORE
 
 QUERIES = 3
 FEW = settings(max_examples=30)  # of each fusion
@@ -16,15 +35,10 @@ DIFFERENT = st.dictionaries(st.integers(0, 7), st.integers(-99, 99), min_size=2)
     lambda scores: len({*scores.values()}) == len(scores)
 )
 FUSIONS = {
-    "minmax": WeightedSum(),
-    "zscore": WeightedSum(norm="zscore"),
-    "sum": WeightedSum(norm="none"),
-    "rrf": ReciprocalRankFusion(),
-}
-WEIGHTED = {
     "minmax": WeightedSum,
-    "zscore": lambda weights: WeightedSum(weights, norm="zscore"),
-    "rrf": lambda weights: ReciprocalRankFusion(weights=weights),
+    "zscore": partial(WeightedSum, norm="zscore"),
+    "sum": partial(WeightedSum, norm="none"),
+    "rrf": lambda weights=None: ReciprocalRankFusion(weights=weights),
 }
 CANDIDATES = st.lists(st.dictionaries(st.integers(0, 7), SCORES), min_size=QUERIES, max_size=QUERIES)
 
@@ -53,18 +67,11 @@ def test_a_weighted_sum_equals_a_slow_loop_over_dictionaries(weighted):
     assert pairs_of(WeightedSum(weights).fuse([ranking_of(*scores) for scores in rankings])) == expected
 
 
-@pytest.fixture(scope="module")
-def fuse_of_ranx(ranx):
+def fused_by_ranx(ranx, rankings, norm, method, params):
     """What ranx makes of rankings `{passage: score}`."""
-
-    def fuse(rankings, norm, method, params):
-        runs = [
-            ranx.Run({"q": {str(passage): float(score) for passage, score in scores.items()}}) for scores in rankings
-        ]
-        fused = ranx.fuse(runs, norm=norm, method=method, params=params)
-        return {int(passage): float(score) for passage, score in fused.to_dict()["q"].items()}
-
-    return fuse
+    runs = [ranx.Run({"q": {str(passage): float(score) for passage, score in scores.items()}}) for scores in rankings]
+    fused = ranx.fuse(runs, norm=norm, method=method, params=params)
+    return {int(passage): float(score) for passage, score in fused.to_dict()["q"].items()}
 
 
 @pytest.mark.extra("bench")
@@ -81,9 +88,9 @@ def fuse_of_ranx(ranx):
 )
 @FEW
 @given(rankings=st.lists(DIFFERENT, min_size=3, max_size=3))
-def test_scores_equal_those_of_ranx(fuse_of_ranx, fusion, norm, method, rankings):
+def test_scores_equal_those_of_ranx(ranx, fusion, norm, method, rankings):
     [fused] = pairs_of(fusion.fuse([ranking_of(scores) for scores in rankings]))
-    assert dict(fused) == pytest.approx(fuse_of_ranx(rankings, norm, *method), abs=1e-9)
+    assert dict(fused) == pytest.approx(fused_by_ranx(ranx, rankings, norm, *method), abs=1e-9)
 
 
 def test_equal_scores_are_all_normalised_to_the_same():
@@ -93,25 +100,153 @@ def test_equal_scores_are_all_normalised_to_the_same():
 
 
 @pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize("fusion", FUSIONS.values(), ids=FUSIONS)
+@pytest.mark.parametrize("name", FUSIONS)
 @FEW
-@given(candidates=st.lists(CANDIDATES, min_size=3, max_size=3))
-def test_neither_the_order_of_the_rankings_nor_other_queries_matter(fusion, candidates):
-    rankings = [ranking_of(*scores) for scores in candidates]
-    fused = pairs_of(fusion.fuse(rankings))
+@given(candidates=st.lists(CANDIDATES, min_size=3, max_size=3), weights=st.tuples(*[st.floats(0.01, 1)] * 2))
+def test_order_and_other_queries_do_not_matter_and_weights_go_with_their_rankings(name, candidates, weights):
+    fusion, rankings = FUSIONS[name], [ranking_of(*scores) for scores in candidates]
+    fused = pairs_of(fusion().fuse(rankings))
     for order in permutations(rankings):
-        for one, other in zip(fused, pairs_of(fusion.fuse([*order])), strict=True):
+        for one, other in zip(fused, pairs_of(fusion().fuse([*order])), strict=True):
             assert dict(one) == pytest.approx(dict(other), rel=1e-9, abs=1e-9)
     for query in range(QUERIES):
-        assert pairs_of(fusion.fuse([ranking_of(scores[query]) for scores in candidates])) == [fused[query]]
+        assert pairs_of(fusion().fuse([ranking_of(scores[query]) for scores in candidates])) == [fused[query]]
+    first, absent, last = rankings
+    two = pairs_of(fusion(weights).fuse([first, last]))
+    assert pairs_of(fusion(weights[::-1]).fuse([last, first])) == two
+    assert pairs_of(fusion([weights[0], 0, weights[1]]).fuse([first, absent, last])) == two  # weight 0: not there
+
+
+@pytest.fixture
+def hybrid(letters, store):
+    return partial(HybridRetriever, DenseRetriever(letters, store), SparseRetriever(store))
+
+
+def test_alpha_1_is_the_dense_ranking_and_alpha_0_the_sparse_one(hybrid, manual_search):
+    for alpha, part in ((1, hybrid().dense), (0, hybrid().sparse)):
+        assert are_same(hybrid(alpha=alpha).rank(manual_search, 10), part.rank(manual_search, 10))
+
+
+@dataclass(frozen=True)
+class FirstRanking(Fusion):
+    """A fusion without weights."""
+
+    def fuse(self, rankings):
+        return rankings[0]
 
 
 @pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize("fusion", WEIGHTED.values(), ids=WEIGHTED)
-@FEW
-@given(candidates=st.lists(CANDIDATES, min_size=3, max_size=3), weights=st.tuples(*[st.floats(0.01, 1)] * 2))
-def test_weights_go_with_their_rankings_and_one_of_weight_0_counts_as_if_it_were_absent(fusion, candidates, weights):
-    first, absent, last = (ranking_of(*scores) for scores in candidates)
-    two = pairs_of(fusion(weights).fuse([first, last]))
-    assert pairs_of(fusion(weights[::-1]).fuse([last, first])) == two
-    assert pairs_of(fusion([weights[0], 0, weights[1]]).fuse([first, absent, last])) == two
+def test_alpha_has_no_effect_on_a_fusion_without_weights_and_others_take_theirs_from_it(hybrid, manual_search):
+    one, other = (hybrid(alpha=alpha, fusion=FirstRanking()) for alpha in (0.3, 0.7))
+    assert are_same(one.rank(manual_search, 10), other.rank(manual_search, 10))
+    assert one.without_effect == ("alpha",)
+    assert hybrid(alpha=0.3).without_effect == ()
+    assert hybrid(alpha=1, fusion=FirstRanking()).without_effect == ("sparse", "candidates", "fusion")
+    with pytest.raises(ConfigError, match=r"fusion\.weights: found \[0\.5, 0\.5\], expected null, as alpha gives"):
+        hybrid(fusion=WeightedSum([0.5, 0.5]))
+
+
+def test_a_fusion_by_ranks_gives_no_rank_to_what_was_not_retrieved(letters):
+    by_ranks = {"candidates": None, "fusion": ReciprocalRankFusion()}
+    hybrid = HybridRetriever(DenseRetriever(letters, NO_STORE), SPARSE, **by_ranks)
+    assert hybrid.rank(Search(("iron", "tea", "zinc"), ("xyz",)), 1).scores.tolist() == [[0.7 / 61]]
+
+
+# Against a slow loop
+
+PASSAGES, ASKED, ALPHA = 150, 24, 0.3
+WORDS = "fever malaria iron tablet midwife clinic water salt growth child mother visit record page".split()
+
+
+class LetterCounts(Encoder):
+    """Embeds a text by how often it has each letter: inner products are whole numbers, so that ties are exact."""
+
+    fingerprint, similarity = "counts", "dot"
+
+    def encode(self, texts, role):
+        return np.array([[text.count(chr(letter)) for letter in range(97, 123)] for text in texts], np.float32)
+
+
+def documents(seed):
+    generator = np.random.default_rng(seed)
+    return [" ".join(["clinic", *generator.choice(WORDS, generator.integers(3, 9))]) for _ in range(PASSAGES)]
+
+
+def search_of(left_out):
+    """As in ArguAna each query is a document, which is left out for it, with some further documents or none.
+
+    All passages share a word, so that none scores 0: what is left out would be the only one that does.
+    """
+    texts = documents(1)
+    unranked = [(query, (query + 7 * other) % PASSAGES) for query in range(ASKED) for other in range(left_out)]
+    return Search(tuple(texts), tuple(texts[:ASKED]), unranked=np.array(unranked, dtype=np.int64).reshape(-1, 2))
+
+
+def zscore(scores):
+    values = [*scores.values()]
+    deviation = np.std(values)
+    return {passage: (score - np.mean(values)) / deviation if deviation else 0.0 for passage, score in scores.items()}
+
+
+def reciprocal_rank(scores):
+    return {passage: 1 / (60 + rank) for rank, passage in enumerate(scores, start=1)}
+
+
+def slow(search, query, norm, candidates, *, by_rank):
+    """The fused scores of a query by passage; rankings are dictionaries in their order."""
+    okapi = BM25Okapi([text.lower().split() for text in search.passages])
+    embeddings, [asked] = (LetterCounts().encode(texts, "") for texts in (search.passages, [search.queries[query]]))
+    sparse = okapi.get_scores(search.queries[query].lower().split()).tolist()
+    left_out = {passage for of, passage in search.unranked.tolist() if of == query}
+    fused = {}
+    for weight, scores in (ALPHA, (embeddings @ asked).tolist()), (1 - ALPHA, sparse):
+        kept = [passage for passage in range(PASSAGES) if passage not in left_out]
+        if scores is sparse and (candidates or by_rank):  # else the scores of all passages are fused
+            kept = [passage for passage in kept if scores[passage]]
+        best = sorted(kept, key=lambda passage: (-scores[passage], passage))[:candidates]
+        for candidate, score in norm({passage: scores[passage] for passage in best}).items():
+            fused[candidate] = fused.get(candidate, 0.0) + weight * score
+    return fused
+
+
+@pytest.mark.parametrize("candidates", [100, None])
+@pytest.mark.parametrize(
+    ("fusion", "norm"),
+    [
+        (WeightedSum(), normalised),
+        (WeightedSum(norm="zscore"), zscore),
+        (WeightedSum(norm="none"), dict),
+        (ReciprocalRankFusion(), reciprocal_rank),
+    ],
+    ids=["minmax", "zscore", "none", "rrf"],
+)
+def test_the_scores_are_those_of_a_loop_and_what_is_left_out_takes_no_part(fusion, norm, candidates):
+    retriever = HybridRetriever(DenseRetriever(LetterCounts(), NO_STORE), SPARSE, ALPHA, candidates, fusion)
+    for left_out in (0, 3):
+        search = search_of(left_out)
+        for query, pairs in enumerate(pairs_of(rank(retriever, search, PASSAGES))):
+            expected = slow(search, query, norm, candidates, by_rank=norm is reciprocal_rank)
+            assert dict(pairs) == pytest.approx(expected, abs=1e-9)
+
+
+FORMULAS = {
+    "rrf": "score: 1 / (60 + rank in dense) + 1 / (60 + rank in static) + 1 / (60 + rank in sparse)\n"
+    "norm:  1 / (60 + rank in this part)\n",
+    "minmax": " * norm of static + 0.333333 * norm of sparse\nnorm:  the score of this part, from 0 ",
+}
+
+
+def test_a_run_is_recorded_with_its_fusion_reproduced_and_explained(application, dataset):
+    three = ["retriever=three_way", "retriever.rankers.dense.encoder=wordllama", "retriever.fusion=rrf,minmax"]
+    succeeded(application.run("-m", *dataset, "k=3", *three))
+    runs = {run.info.run_name.removeprefix("fusion="): run for run in application.children()}
+    recorded = yaml.safe_load((application.artifacts(runs["rrf"]) / "config" / "config.yaml").read_text())
+    target = "ragsweep.retrieval.ReciprocalRankFusion"
+    assert recorded["retriever"]["fusion"] == {"_target_": target, "constant": 60, "weights": None}
+    params = runs["rrf"].data.params
+    assert (params["retriever.fusion"], params["retriever.fusion.constant"]) == ("ReciprocalRankFusion", "60")
+    reproduced = succeeded(application.script_here("reproduce", runs["rrf"].info.run_id, *dataset[2:]))
+    assert "fusion=rrf: identical" in reproduced.stdout
+    for name, formula in FORMULAS.items():
+        given = [runs[name].info.run_id, small.QUERIES[1][0], *dataset[2:]]
+        assert formula in succeeded(application.script_here("explain", *given)).stdout
