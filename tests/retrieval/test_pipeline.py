@@ -1,6 +1,7 @@
 """Four stages, of which three are a user's own: rewriting, a hybrid of two encoders and BM25, reranking."""
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -89,21 +90,16 @@ PASSAGES = (
 )
 SEARCH = Search(PASSAGES, ("Which Hb is low?", "When is ORS given?", "Who is tested for urine?"))
 STAGES = ["rewriter", "ranker.meaning", "ranker.spelling", "ranker.words", "ranker.fusion", "reranker"]
-OWN_STAGES = ["--config-dir", str(Path(__file__).parent / "conf"), "retriever=stages", "encoder=wordllama"]
-ENVIRONMENT = {"PYTHONPATH": f"{Path(__file__).parent}:{PROJECT / 'tests'}"}
 
 
 @pytest.fixture
 def pipeline(letters, store):
     """The pipeline of the YAML, with an encoder that needs no model; stages may be replaced."""
+    spelling, words = DenseRetriever(HashedLetters(), store), SparseRetriever(store)
+    rankers = {"meaning": DenseRetriever(letters, store), "spelling": spelling, "words": words}
 
-    def make(**stages):
-        rankers = {
-            "meaning": DenseRetriever(letters, store),
-            "spelling": DenseRetriever(HashedLetters(), store),
-            "words": SparseRetriever(store),
-        }
-        fused = FusedRetriever(stages.pop("rankers", rankers), stages.pop("fusion", WeightedSum([0.4, 0.2, 0.4])), 3)
+    def make(fusion=None, **stages):
+        fused = FusedRetriever(rankers, fusion or WeightedSum([0.4, 0.2, 0.4]), 3)
         given = {"rewriter": SPELL, "reranker": SharedWords(4, store), "candidates": 2, **stages}
         return PipelineRetriever(fused, **given)
 
@@ -168,19 +164,36 @@ class Wrong(Rewriter, Fusion, Reranker):
         return self.returned
 
 
+class WrongExpander(Expander):
+    """Expands to these searches."""
+
+    def __init__(self, *searches, changes=3):
+        self.expansion = Expansion(searches, np.zeros(3), ("",) * changes)
+
+    def expand(self, search, ranker):
+        return self.expansion
+
+
 def test_what_a_stage_returns_is_checked_by_its_name(pipeline):
+    fewer = replace(SEARCH, passages=PASSAGES[:2])
+    ascending = Ranking(np.array([[0, 1]] * 3), np.array([[1.0, 2.0]] * 3))
+    elsewhere = Ranking(np.array([[3]] * 3), np.ones((3, 1)))
     for stage, returned, message in [
-        ("rewriter", ["one"], r"returned 1 texts, expected a list of 3 texts"),
-        ("rewriter", ["one", None, "three"], r"returned NoneType for query 1, expected a string"),
-        ("fusion", None, r"returned NoneType, expected a Ranking"),
-        ("reranker", Ranking(np.array([[0, 1]] * 3), np.array([[1.0, 2.0]] * 3)), r"expected scores in descending"),
-        ("reranker", Ranking(np.array([[3]] * 3), np.ones((3, 1))), r"found 3, expected one of the passages to rerank"),
+        ("rewriter", Wrong(["one"]), r"returned 1 texts, expected a list of 3 texts"),
+        ("rewriter", Wrong(["one", None, "three"]), r"returned NoneType for query 1, expected a string"),
+        ("rewriter", WrongExpander(), "expected an Expansion"),
+        ("rewriter", WrongExpander(SEARCH.row(0)), "a search of 1, expected 3 queries and the same passages"),
+        ("rewriter", WrongExpander(fewer), "expected 3 queries and the same passages"),
+        ("rewriter", WrongExpander(SEARCH, changes=1), "changes: found 1, expected 3 texts"),
+        ("fusion", Wrong(None), r"returned NoneType, expected a Ranking"),
+        ("reranker", Wrong(ascending), r"expected scores in descending"),
+        ("reranker", Wrong(elsewhere), r"found 3, expected one of the passages to rerank"),
     ]:
-        with pytest.raises(RetrieverError, match=rf"\btest_pipeline\.Wrong: .*{message}"):
-            rank(pipeline(**{stage: Wrong(returned)}), SEARCH, 2)
+        with pytest.raises(RetrieverError, match=rf"\btest_pipeline\.Wrong(Expander)?\b.*{message}"):
+            rank(pipeline(**{stage: returned}), SEARCH, 2)
 
 
-def test_the_trace_names_every_stage(pipeline):
+def test_a_trace_and_an_explanation_name_every_stage(pipeline, application, dataset, monkeypatch):
     trace = pipeline().trace(SEARCH, 0)
     assert [*trace.stages] == STAGES
     assert trace.stages["rewriter"].endswith("test_pipeline.SpelledOut")
@@ -189,12 +202,14 @@ def test_the_trace_names_every_stage(pipeline):
     assert trace.words.stage == "words"
     assert trace.words.added["haemoglobin"][0] > 0
 
-
-def test_an_explanation_names_every_stage(application, dataset):
-    succeeded(application.run(*OWN_STAGES, *dataset, "retriever.reranker.letters=1", **ENVIRONMENT))
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    monkeypatch.delitem(sys.modules, "test_pipeline", raising=False)
+    own = ["--config-dir", str(Path(__file__).parent / "conf"), "retriever=stages", "encoder=wordllama"]
+    given = application.arguments(*own, *dataset, "retriever.reranker.letters=1")
+    succeeded(application.script_here("run", *given))
     [run] = application.runs()
     given = ["--allow", "test_pipeline", run.info.run_id, "How much paracetamol does a hot child need?", *dataset[2:]]
-    explained = succeeded(application.script("explain", *given, **ENVIRONMENT)).stdout
+    explained = succeeded(application.script_here("explain", *given)).stdout
     assert [stage for stage in STAGES if not re.search(rf"^{re.escape(stage)} +\S", explained, re.MULTILINE)] == []
 
 
@@ -219,35 +234,7 @@ def test_several_searches_are_fused():
     assert [4 in order_of(rank(ranker, alone, 5))[0] for ranker in (SPARSE, pipeline)] == [False, True]
 
 
-def test_an_expansion_is_checked():
-    class Expanding(Expander):
-        def __init__(self, *searches, changes=3):
-            self.expansion = Expansion(searches, np.zeros(3), ("",) * changes)
-
-        def expand(self, search, ranker):
-            return self.expansion
-
-    for expander, message in [
-        (Expanding(), "expected an Expansion"),
-        (Expanding(SEARCH.row(0)), "returned a search of 1, expected 3 queries and the same passages"),
-        (Expanding(replace(SEARCH, passages=PASSAGES[:2])), "expected 3 queries and the same passages"),
-        (Expanding(SEARCH, changes=1), "changes: found 1, expected 3 texts"),
-    ]:
-        with pytest.raises(RetrieverError, match=message):
-            rank(PipelineRetriever(SPARSE, expander), SEARCH, 2)
-
-
-@dataclass(frozen=True)
-class FirstTwo(Reranker):
-    """Keeps the first passages, of those that it asks for."""
-
-    candidates: int | None = 2
-
-    def rerank(self, search, ranking, depth):
-        return ranked(ranking.passages, ranking.scores, min(2, depth))
-
-
-def test_a_rerankers_own_candidates_count(pipeline):
+def test_a_rerankers_own_candidates_count():
     search = Search(PASSAGES, ("haemoglobin iron salts zinc urine",))
     assert len(order_of(rank(PipelineRetriever(SPARSE, reranker=SharedWords(), candidates=3), search, 5))[0]) == 3
     own = PipelineRetriever(SPARSE, reranker=type("Own", (SharedWords,), {"candidates": 4})(), candidates=3)
@@ -256,15 +243,15 @@ def test_a_rerankers_own_candidates_count(pipeline):
 
 
 def test_stages_stand_around_any_retriever(application, dataset, tmp_path):
-    for group in ("query", "reranker", "dynamic_k"):
-        (tmp_path / "conf" / group).mkdir(parents=True)
-    (tmp_path / "conf/query/spelled.yaml").write_text(
-        "_target_: test_pipeline.SpelledOut\nabbreviations: {paracetamol: acetaminophen paracetamol}\n"
-    )
-    (tmp_path / "conf/reranker/shared.yaml").write_text("_target_: test_pipeline.SharedWords\nletters: 2\n")
-    (tmp_path / "conf/dynamic_k/two.yaml").write_text("_target_: test_pipeline.FirstTwo\n")
-    swept = ["-m", "retriever=sparse", "query=spelled", "reranker=shared,none", "dynamic_k=two,none", "k=3"]
-    succeeded(application.run("--config-dir", str(tmp_path / "conf"), *dataset, *swept, **ENVIRONMENT))
+    for option, text in {
+        "query/spelled": "SpelledOut\nabbreviations: {paracetamol: acetaminophen paracetamol}",
+        "reranker/shared": "SharedWords\nletters: 2",
+    }.items():
+        (tmp_path / "conf" / option).parent.mkdir(parents=True)
+        (tmp_path / f"conf/{option}.yaml").write_text(f"_target_: test_pipeline.{text}\n")
+    swept = ["-m", "retriever=sparse", "query=spelled", "reranker=shared,none", "dynamic_k=gap,none", "k=3"]
+    path = {"PYTHONPATH": f"{Path(__file__).parent}:{PROJECT / 'tests'}"}
+    succeeded(application.run("--config-dir", str(tmp_path / "conf"), *dataset, *swept, **path))
     runs = application.children()
     assert len({run.data.tags["config.digest"] for run in runs}) == len(runs) == 4
     has = {tuple(name in run.data.params for name in ("reranker", "dynamic_k")): run.data.params for run in runs}

@@ -1,16 +1,21 @@
-"""What is indexed for passages: heading paths, and what a language model writes, over HTTP and by SmolLM2."""
+"""What is indexed for passages: heading paths, and what a language model writes; also killed, explained, exported."""
 
+import re
+import signal
+import threading
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
-from application import PROJECT
+from application import succeeded
+from composed_here import composed
 from endpoint_server import EndpointServer, completion
 from omegaconf import OmegaConf
+from question_server import KEY
 from rank_bm25 import BM25Okapi
 from rankings import SPARSE, collection_of, paged, ranking_task
 
+import ragsweep
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Dataset, PdfDocuments, RecursiveChunker
 from ragsweep.retrieval import ContextualIngest, OpenAIModel, PipelineRetriever, Reranker, WrittenIngest, rank
@@ -48,15 +53,15 @@ COLLECTION = collection_of([paged(name, text) for name, text in FILES.items()], 
 
 def cut(document, size):
     """The passages of a document."""
-    collection = collection_of([document], {})
-    return Dataset.from_collection(collection, RecursiveChunker(size, 0), may_lack_judgments=True).passages
+    made = Dataset.from_collection(collection_of([document], {}), RecursiveChunker(size, 0), may_lack_judgments=True)
+    return made.passages
 
 
 def paths(text, source="a.md", size=60):
+    """The path above each passage, by its text."""
     document = paged(source, text)
     passages = cut(document, size)
-    texts = [passage.text for passage in passages]
-    return dict(zip(texts, heading_paths([document], passages), strict=True))
+    return {passage.text: path for passage, path in zip(passages, heading_paths([document], passages), strict=True)}
 
 
 def test_the_headings_above_a_passage_are_its_path_and_none_within_it():
@@ -124,19 +129,14 @@ def task(ingest=None, retriever=SPARSE, **settings):
 def test_what_is_measured_and_counted_is_the_passage_itself():
     made = task(ContextualIngest())
     items = made.load()
-    ranking = made.rank(items)
-    measured = {measure.metric.name: measure for measure in made.measure(items).measures}
-    words = [len(plain_words(items.texts[passage])) for passage in ranking.passages[:, 0]]
-    assert measured["context/tokens"].value == np.mean(words)
-    assert measured["index/tokens"].value == sum(len(plain_words(text)) for text in items.indexed_texts)
-    assert measured["index/tokens"].value > sum(len(plain_words(text)) for text in items.texts)
+    measured = {measure.metric.name: measure.value for measure in made.measure(items).measures}
+    words, indexed = ([len(plain_words(text)) for text in texts] for texts in (items.texts, items.indexed_texts))
+    assert measured["context/tokens"] == np.mean([words[passage] for passage in made.rank(items).passages[:, 0]])
+    assert measured["index/tokens"] == sum(indexed) > sum(words)
 
 
 class Seen(Reranker):
     """A reranker that notes what it is given."""
-
-    def __init__(self):
-        self.texts = ()
 
     def rerank(self, search, ranking, depth):
         self.texts = search.passages
@@ -152,8 +152,7 @@ def test_rerankers_get_the_passages_themselves():
         made = task(ContextualIngest(), **stages)
         items = made.load()
         made.rank(items)
-        assert seen.texts == items.texts
-        assert seen.texts != items.indexed_texts
+        assert seen.texts == items.texts != items.indexed_texts
 
 
 def write_book(path, title, chapters):
@@ -172,22 +171,14 @@ def write_book(path, title, chapters):
 
 
 def test_a_pdf_has_its_title_and_its_outline(tmp_path):
-    chapters = [("First Chapter", 0), ("A Section", 1), ("Second Chapter", 0)]
-    write_book(tmp_path / "a.pdf", "The Book", chapters)
+    write_book(tmp_path / "a.pdf", "The Book", [("First Chapter", 0), ("A Section", 1), ("Second Chapter", 0)])
     corpus = PdfDocuments(str(tmp_path), store=Store(str(tmp_path / "s")))
     [document] = corpus.with_headings(corpus.read())
-    assert [(heading.level, heading.text) for heading in document.headings] == [
-        (0, "The Book"),
-        (1, "First Chapter"),
-        (2, "A Section"),
-        (1, "Second Chapter"),
-    ]
+    outline = [(0, "The Book"), (1, "First Chapter"), (2, "A Section"), (1, "Second Chapter")]
+    assert [(heading.level, heading.text) for heading in document.headings] == outline
     book, first = "The Book", "The Book > First Chapter"  # a page's own heading is not above its first passage
-    assert heading_paths([document], cut(document, 30)) == [
-        *(book, first),
-        *(first, f"{first} > A Section"),
-        *(book, f"{book} > Second Chapter"),
-    ]
+    section, second = f"{first} > A Section", f"{book} > Second Chapter"
+    assert heading_paths([document], cut(document, 30)) == [book, first, first, section, book, second]
 
 
 class OfPdf(Loaded):
@@ -237,21 +228,12 @@ def model(server, tmp_path, secret_key):
     return OpenAIModel(model="model", base_url=server.url, timeout_s=5, retries=0, store=Store(str(tmp_path / "s")))
 
 
-def preset(file, **settings):
-    """A shipped configuration with other settings, as a function of the language model."""
-    node = OmegaConf.create()
-    while file:
-        lower = OmegaConf.load(PROJECT / f"conf/ingest/{file}.yaml")
-        [file] = lower.pop("defaults", [None])
-        node = OmegaConf.merge(lower, node)
+def preset(name, model, **settings):
+    """A shipped configuration with other settings."""
+    node = OmegaConf.to_container(composed(f"ingest={name}").ingest, resolve=False)
     assert node.pop("_target_") == "ragsweep.retrieval.WrittenIngest"
-    plain = {
-        name: value for name, value in OmegaConf.to_container(node, resolve=False).items() if "$" not in str(value)
-    }
-    return partial(WrittenIngest, **{**plain, **settings})
-
-
-QUESTIONS, SUMMARY, CONTEXT = map(preset, ("questions", "summary", "context"))
+    plain = {key: value for key, value in node.items() if "$" not in str(value)}
+    return WrittenIngest(**{**plain, "language_model": model, **settings})
 
 
 @pytest.mark.extra("openai")
@@ -276,44 +258,114 @@ def texts_of(ingest):
 
 
 LINE = PLAIN.splitlines()[0]
+INDEXED = [
+    ("questions", {}, f"{LINE}\nWhy A vial that?\nWho A?\nAnd how?"),
+    ("questions", {"lines": 1}, f"{LINE}\nWhy A vial that?"),
+    ("summary", {}, f"{LINE}\nAbout A vial that and more."),
+    ("summary", {"place": "instead"}, "About A vial that and more."),
+    ("context", {}, f"About A vial that and more.\n{LINE}"),
+]
 
 
 @pytest.mark.extra("openai")
-@pytest.mark.parametrize(
-    ("kind", "settings", "expected"),
-    [
-        (QUESTIONS, {}, f"{LINE}\nWhy A vial that?\nWho A?\nAnd how?"),
-        (QUESTIONS, {"lines": 1}, f"{LINE}\nWhy A vial that?"),
-        (SUMMARY, {}, f"{LINE}\nAbout A vial that and more."),
-        (SUMMARY, {"place": "instead"}, "About A vial that and more."),
-        (CONTEXT, {}, f"About A vial that and more.\n{LINE}"),
-    ],
-)
-def test_what_the_model_writes_is_indexed(model, server, kind, settings, expected):
-    assert texts_of(kind(language_model=model, **settings))[LINE] == expected
-    assert len(server.requests) == len({*dataset_of(Loaded(COLLECTION), CUT, None, NO_STORE).texts})
+def test_what_the_model_writes_is_indexed(model, server):
+    for name, settings, expected in INDEXED:
+        server.requests.clear()
+        texts = texts_of(preset(name, replace(model, store=NO_STORE), **settings))
+        assert (texts[LINE], len(server.requests)) == (expected, len(texts)), (name, settings)
 
 
 @pytest.mark.extra("openai")
 def test_the_model_is_shown_the_document_around_the_passage(model, server):
-    texts_of(CONTEXT(language_model=model, around=40))
+    texts_of(preset("context", model, around=40))
     prompts = [request["messages"][0]["content"] for request in server.requests]
     [treatment] = [prompt for prompt in prompts if "<passage>\nmeal" in prompt]
     shown = treatment.partition("<document>\n")[2].partition("\n</document>")[0]
     assert shown.startswith("Care of mothers > Anaemia > Treatment\n")
     assert len(shown.partition("\n")[2]) == 40
     server.requests.clear()
-    texts_of(CONTEXT(language_model=model, around=None))
+    texts_of(preset("context", model, around=None))
     assert any(GUIDE in request["messages"][0]["content"] for request in server.requests)
 
 
 @pytest.mark.extra("openai")
-def test_a_prompt_without_its_text_is_refused(model):
+def test_a_prompt_needs_its_text_and_what_a_passage_says_in_braces_is_no_name(model, server):
     with pytest.raises(ConfigError, match=r'^ingest\.prompt: found "Write", expected a text with {passage}'):
         WrittenIngest(language_model=model, prompt="Write")
+    WrittenIngest(language_model=model, prompt="{no} {passage}").replies([{"passage": "{document}", "document": "D"}])
+    assert server.requests[-1]["messages"][0]["content"] == "{no} {document}"
+
+
+CONCURRENCY = 2
+PASSAGES = 6
+
+
+class Server(EndpointServer):
+    """Writes one question, and waits before the fourth response until it may hurry."""
+
+    def __init__(self):
+        super().__init__(self.question)
+        self.in_the_middle, self.hurry = threading.Event(), threading.Event()
+
+    def question(self, prompt, times):
+        if len(self.requests) > PASSAGES // 2:
+            self.in_the_middle.set()
+            self.hurry.wait(20)
+        return completion(f"Quokka or {prompt.split()[-1]}?")
 
 
 @pytest.mark.extra("openai")
-def test_what_a_passage_says_in_braces_is_no_name(model, server):
-    WrittenIngest(language_model=model, prompt="{no} {passage}").replies([{"passage": "{document}", "document": "D"}])
-    assert server.requests[-1]["messages"][0]["content"] == "{no} {document}"
+def test_a_killed_run_pays_for_nothing_twice_and_leaves_with_what_was_written(application, dataset, tmp_path):
+    with Server() as server:
+        of_model = ["language_model.model=model", f"language_model.base_url={server.url}"]
+        places = [f"store.path={tmp_path / 'store'}", *of_model]
+        asked = ["ingest=questions", "ingest.lines=1", "language_model=openai"]
+        asked += [f"language_model.concurrency={CONCURRENCY}", "retriever=sparse", "k=1"]
+
+        process = application.start(*dataset, *places, *asked, OPENAI_API_KEY=KEY)
+        assert server.in_the_middle.wait(120), process.communicate()
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=60)
+        server.hurry.set()
+        assert {*server.asked.copy().values()} == {1}
+        done = succeeded(application.run(*dataset, *places, *asked, OPENAI_API_KEY=KEY))
+        assert re.search(r"model: [2-5] requests to .*tokens in and \d+ out", done.stderr)  # not for all six
+        twice = [times for times in server.asked.values() if times > 1]
+        assert len(server.asked) == PASSAGES
+        assert len(twice) <= CONCURRENCY
+        assert {*twice} <= {2}
+
+        number = len(server.requests)
+        [run] = [run for run in application.runs() if run.info.status == "FINISHED"]
+        names = ("ingest", "ingest.lines", "language_model.model")
+        assert [run.data.params[name] for name in names] == ["WrittenIngest", "1", "model"]
+        assert run.data.metrics["index/tokens"] > 0
+        places += dataset[2:]
+        explained = application.script_here("explain", run.info.run_id, "malaria", *places, OPENAI_API_KEY=KEY)
+        assert re.search(r"indexed as: … Quokka or \S+\?", explained.stdout), explained.stdout + explained.stderr
+
+        given = [run.info.run_id, "--out", str(tmp_path / "out"), *places]
+        refused = application.script_here("export", *given, OPENAI_API_KEY=KEY)
+        assert refused.returncode == 2
+        assert "--with-index" in refused.stderr
+        succeeded(application.script_here("export", *given, "--with-index", OPENAI_API_KEY=KEY))
+        overrides = {f"ingest.{name}": value for name, value in (setting.split("=", 1) for setting in of_model)}
+        loaded = ragsweep.load(tmp_path / "out", corpus=dataset[2].partition("=")[2], overrides=overrides)
+        [hit] = loaded.search("quokka", k=1)  # a word of the questions alone
+        assert "Quokka" not in hit.text
+        assert len(server.requests) == number
+
+
+def test_heading_paths_are_a_param_and_leave_with_the_retriever(application, dataset, tmp_path):
+    succeeded(application.run("-m", *dataset, "retriever=sparse", "k=1", "ingest=plain,contextual"))
+    runs = {run.info.run_name: run for run in application.children()}
+    assert "ingest" not in runs["ingest=plain"].data.params
+    contextual = runs["ingest=contextual"]
+    params = {name: value for name, value in contextual.data.params.items() if name.startswith("ingest")}
+    assert params == {"ingest": "ContextualIngest", "ingest.title": "None"}
+    out, corpus = tmp_path / "out", dataset[2].partition("=")[2]
+    succeeded(application.script_here("export", contextual.info.run_id, "--out", str(out), *dataset[2:]))
+    loaded = [ragsweep.load(out, corpus=corpus, overrides=other) for other in ({}, {"ingest.title": False})]
+    [[hit], [bare]] = [retriever.search("dengue", k=1) for retriever in loaded]
+    assert hit.text == bare.text
+    assert hit.score != bare.score  # every passage is longer by the name of its file
