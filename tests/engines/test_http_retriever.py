@@ -11,17 +11,16 @@ from pathlib import Path
 
 import pytest
 from application import succeeded
+from composed_here import composed
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from endpoint_server import Reply
-from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from search_server import PAGES, SearchServer, json_of
 
 from ragsweep.core.errors import ConfigError, UnansweredError
 from ragsweep.core.parsing import MB
-from ragsweep.core.project import CONF, register_resolvers
 from ragsweep.models.language.endpoint_access import LONGEST_MESSAGE
 from ragsweep.retrieval import ExternalRetriever, Matching
 from ragsweep.retrieval.results import Result
@@ -67,7 +66,7 @@ def failure_of(server, **settings):
 
 
 def test_a_service_is_asked_for_depth_results_in_its_order(serve):
-    for verb in ("POST", "GET"):
+    for verb, depth in (("POST", 2), ("GET", "2")):
         server = serve()
         retriever = HttpRetriever(url=server.url, verb=verb, depth=2, first_page=0)
         assert isinstance(retriever, ExternalRetriever)
@@ -79,10 +78,7 @@ def test_a_service_is_asked_for_depth_results_in_its_order(serve):
         assert tea[0].score >= tea[1].score
         assert (answers.latency_ms > 0).all()
         request = next(request for request in server.asked if TEA in str(request))
-        assert (request.body if verb == "POST" else request.parameters) == {
-            "query": TEA,
-            "k": {"POST": 2, "GET": "2"}[verb],
-        }
+        assert (request.body if verb == "POST" else request.parameters) == {"query": TEA, "k": depth}
 
 
 def test_a_query_is_data_whatever_is_in_it(serve):
@@ -101,21 +97,6 @@ def test_a_query_is_data_whatever_is_in_it(serve):
 PARTS = ({"timed_out": True}, {"_shards": {"total": 5, "successful": 3, "failed": 2}})
 PASSING = [json_of({"detail": "busy"}, status) for status in (408, 425, 429, 500, 503)]
 PASSING += [json_of({**ONE, **part}) for part in PARTS]
-REFUSALS = [
-    (json_of({"error": {"type": "parsing_exception", "reason": "unknown query"}}, 400), "unknown query"),
-    (json_of({"message": "Could not find a field named `txt`."}, 404), "named `txt`"),
-    (json_of({"root": {"errors": [{"message": "no schema"}]}}, 400), "no schema"),
-    (Reply(b"<html>\n<b>not here</b></html>", 410), "<html>"),
-    (Reply(b"", 422), "status 422"),
-]
-NO_RESULTS = {
-    b'{"results": [': "not JSON",
-    b"": "it is empty",
-    b"[" * 100 + b"]" * 100: "deep",
-    b"null": "returned None",
-    b'{"took": "5 ms"}': "'took'",
-    b'{"results": [5, null]}': "NoneType",
-}
 
 
 def test_a_failure_that_may_pass_and_a_part_of_the_index_are_asked_for_again(serve):
@@ -128,16 +109,34 @@ def test_a_failure_that_may_pass_and_a_part_of_the_index_are_asked_for_again(ser
     assert "only a part of the index answered" in failure_of(server, retries=0)
 
 
+CAUSE = {"type": "index_not_found_exception", "reason": "no such index [manual]"}
+REFUSALS = [
+    (json_of({"error": {"root_cause": [CAUSE], **CAUSE}, "status": 404}, 404), "no such index [manual]"),
+    (json_of({"error": {"type": "parsing_exception", "reason": "unknown query"}}, 400), "unknown query"),
+    (json_of({"message": "Could not find a field named `txt`."}, 404), "named `txt`"),
+    (json_of({"root": {"errors": [{"message": "no schema"}]}}, 400), "no schema"),
+    (Reply(b"<html>\n<b>not here</b></html>", 410), "<html>"),
+    (Reply(b"", 422), "status 422"),
+    (Reply(b'{"results": ['), "not JSON"),
+    (Reply(b""), "it is empty"),
+    (Reply(b"[" * 100 + b"]" * 100), "deep"),
+    (Reply(b"null"), "returned None"),
+    (Reply(b'{"took": "5 ms"}'), "'took'"),
+    (Reply(b'{"results": [5, null]}'), "NoneType"),
+]
+
+
 def test_a_refusal_and_an_answer_without_results_are_final_and_say_why_in_one_line(serve):
-    server = serve()
-    without_results = [(Reply(body), message) for body, message in NO_RESULTS.items()]
-    for reply, message in REFUSALS + without_results:
+    server, other = serve(), serve()
+    redirect = (Reply(b"", 307, {"Location": other.url}), "a redirect, which is not followed")
+    for reply, message in [*REFUSALS, redirect]:
         server.replies(always(reply))
         failure = failure_of(server)
         assert message in failure
         assert failure.startswith(f"status {reply.status}") == (reply.status >= 400)
         assert len(failure) < LONGEST_MESSAGE + 100
         assert len(server.asked) == 1
+    assert other.asked == []
 
 
 def test_a_service_says_how_long_to_wait_and_is_not_waited_for_hours(serve):
@@ -163,25 +162,17 @@ def test_a_slow_answer_ends_at_its_time_limit_and_is_asked_again(serve):
             HttpRetriever(url=server.url, timeout_s=0.5, retries=0, version="2").answers([WORMS + "!"], 20)
 
 
-def test_no_redirect_is_followed(serve):
-    other = serve()
-    server = serve(always(Reply(b"", 307, {"Location": other.url})))
-    assert "a redirect, which is not followed" in failure_of(server)
-    assert other.asked == []
-
-
 @pytest.mark.usefixtures("long_work")
 def test_a_large_answer_and_one_that_unpacks_to_a_large_one_are_refused_and_never_held(serve):
     server, packed = serve(), {"Content-Encoding": "gzip"}
     bomb = gzip.compress(b"[" + b" " * (200 * MB) + b"]")
     assert len(bomb) < MB
     too_large = f"the response is larger than {LARGEST_RESPONSE_MB} MB"
-    failures = [
+    for reply, failure in [
         (Reply(b"[" + b" " * (LARGEST_RESPONSE_MB * MB) + b"]"), too_large),
         (Reply(bomb, headers=packed), too_large),
         (Reply(bomb, 500, packed), "status 500"),
-    ]
-    for reply, failure in failures:
+    ]:
         server.replies(always(reply))
         tracemalloc.start()
         try:
@@ -203,9 +194,9 @@ def test_hits_say_where_the_results_are(serve):
 def test_a_key_is_sent_and_is_nowhere_else(serve, secret_key, monkeypatch, store, caplog):
     monkeypatch.setenv("SERVICE_KEY", KEY)
     echo = [{"id": "a", "text": f"You sent {KEY}", f"x{KEY}": f"{KEY}"}]
+    settings = {"api_key_env": "OPENAI_API_KEY", "headers_env": {"X-Key": "SERVICE_KEY"}, "headers": {"X-A": "b"}}
     for reply in (json_of(echo), json_of({"detail": f"not {KEY}"}, 400), json_of([{f"x{KEY}": [KEY]}])):
         server = serve(always(reply))
-        settings = {"api_key_env": "OPENAI_API_KEY", "headers_env": {"X-Key": "SERVICE_KEY"}, "headers": {"X-A": "b"}}
         retriever = HttpRetriever(url=server.url, store=store, **settings)
         try:
             printed = str(retriever.answers([WORMS], 20).results)
@@ -218,12 +209,8 @@ def test_a_key_is_sent_and_is_nowhere_else(serve, secret_key, monkeypatch, store
     assert b"You sent ***" in kept
     assert KEY.encode() not in kept
     assert KEY not in caplog.text
-
-
-def test_a_wrong_key_is_said_by_its_variable(serve, monkeypatch):
-    monkeypatch.setenv("SERVICE_KEY", KEY)
-    for status in (401, 403):
-        server = serve(always(json_of({"detail": KEY[:12]}, status)))
+    for status in (401, 403):  # a wrong key is said by its variable
+        server.replies(always(json_of({"detail": KEY[:12]}, status)))
         failure = failure_of(server, api_key_env="SERVICE_KEY")
         assert "retriever.api_key_env" in failure
         assert KEY[:12] not in failure
@@ -272,15 +259,13 @@ REFUSED = {
 
 def test_a_setting_that_cannot_be_or_would_record_a_key_is_refused(monkeypatch):
     monkeypatch.setenv("SERVICE_KEY", "my own key 1")
-    for setting, given in [(setting, given) for setting, several in REFUSED.items() for given in several]:
-        with pytest.raises(ConfigError) as raised:
-            HttpRetriever(**{"url": "http://127.0.0.1:9/search", **given})
-        assert str(raised.value).startswith(f"retriever.{setting}")
-        assert KEY not in str(raised.value)
-
-
-def test_a_field_with_fields_of_its_own_is_no_parameter():
-    body = {"q": {"text": "{query}"}}
+    for setting, several in REFUSED.items():
+        for given in several:
+            with pytest.raises(ConfigError) as raised:
+                HttpRetriever(**{"url": "http://127.0.0.1:9/search", **given})
+            assert str(raised.value).startswith(f"retriever.{setting}"), given
+            assert KEY not in str(raised.value)
+    body = {"q": {"text": "{query}"}}  # a field with fields of its own is no parameter
     HttpRetriever(url="http://127.0.0.1:9/search", body=body)
     with pytest.raises(ConfigError, match=r"verb=POST"):
         HttpRetriever(url="http://127.0.0.1:9/search", body=body, verb="GET")
@@ -324,48 +309,37 @@ def test_a_run_measures_a_service_and_a_second_one_asks_nothing(application, dat
     assert [path for path in files if KEY.encode() in path.read_bytes()] == []
 
 
-OPENSEARCH = "/manual/_search"  # the engine does not run here: its documentation says what it is sent and answers
-SOURCES = (
-    {"text": "The records are locked away.", "source": "manual.pdf", "page": 12},
-    {"text": "Only the keeper may see them.", "source": "manual.pdf", "page": 3},
-)
+SOURCES = [("The records are locked away.", "manual.pdf", 12), ("Only the keeper may see them.", "manual.pdf", 3)]
 HITS = [
-    {"_index": "manual", "_id": name, "_score": score, "_source": source}
-    for name, score, source in zip("ab", (1.5, 0.25), SOURCES, strict=True)
+    {
+        "_index": "manual",
+        "_id": name,
+        "_score": score,
+        "_source": dict(zip(("text", "source", "page"), of, strict=True)),
+    }
+    for name, score, of in zip("ab", (1.5, 0.25), SOURCES, strict=True)
 ]
-ANSWER = {
-    "took": 5,
-    "timed_out": False,
-    "_shards": {"total": 1, "successful": 1, "skipped": 0, "failed": 0},
-    "hits": {"total": {"value": 2, "relation": "eq"}, "max_score": 1.5, "hits": HITS},
-}
+SHARDS = {"timed_out": False, "_shards": {"total": 1, "successful": 1, "skipped": 0, "failed": 0}}
+ANSWER = {"took": 5, **SHARDS, "hits": {"total": {"value": 2, "relation": "eq"}, "max_score": 1.5, "hits": HITS}}
 EMPTY = {"took": 1, "hits": {"total": {"value": 0, "relation": "eq"}, "max_score": None, "hits": []}}
-CAUSE = {"type": "index_not_found_exception", "reason": "no such index [manual]"}
-REFUSAL = {"error": {"root_cause": [CAUSE], **CAUSE}, "status": 404}
 
 
 def test_the_preset_of_opensearch_asks_and_reads_as_it_documents(serve, monkeypatch):
-    register_resolvers()
+    """The engine does not run here: its documentation says what it is sent and answers."""
     monkeypatch.setenv("SEARCH_KEY", KEY)
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        preset = ["retriever=opensearch", "retriever.url=http://127.0.0.1:9", "retriever.depth=7"]
-        node = compose("config", [*preset, "retriever.api_key_env=SEARCH_KEY"]).retriever
+    preset = ["retriever=opensearch", "retriever.url=http://127.0.0.1:9", "retriever.depth=7"]
+    node = composed(*preset, "retriever.api_key_env=SEARCH_KEY").retriever
     server, query = serve(always(json_of(ANSWER))), 'Who "may" see {it}?'
     built = instantiate({key: value for key, value in node.items() if key != "store"}, _convert_="all")
-    retriever = replace(built, url=server.url.removesuffix("/search") + OPENSEARCH)
+    retriever = replace(built, url=server.url.removesuffix("/search") + "/manual/_search")
     assert type(retriever) is HttpRetriever
     [hits] = retriever.answers([query], 20).results
     [request] = server.asked
     body = {"size": 7, "query": {"multi_match": {"query": query}}}
-    assert (request.verb, request.path, request.parameters, request.body) == ("POST", OPENSEARCH, {}, body)
+    assert (request.verb, request.path, request.parameters, request.body) == ("POST", "/manual/_search", {}, body)
     assert request.headers["authorization"] == f"Bearer {KEY}"
-    for hit, name, score, source in zip(hits, "ab", (1.5, 0.25), SOURCES, strict=True):
+    for hit, name, score, (text, source, page) in zip(hits, "ab", (1.5, 0.25), SOURCES, strict=True):
         assert name in hit.ids
-        assert hit._replace(ids=()) == Result((), source["source"], str(source["page"]), source["text"], score)
+        assert hit._replace(ids=()) == Result((), source, str(page), text, score)
     server.replies(always(json_of(EMPTY)))
     assert retriever.answers([query], 20).results == [()]
-    server.replies(always(json_of(REFUSAL, 404)))
-    with pytest.raises(UnansweredError, match=r"no such index \[manual\]") as raised:
-        retriever.answers([query], 20)
-    assert len(server.asked) == 1
-    assert KEY not in str(raised.value)

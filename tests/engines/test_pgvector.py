@@ -59,14 +59,14 @@ def queries(of):
     return (near / np.linalg.norm(near, axis=1, keepdims=True)).astype(np.float32)
 
 
-def opened(of, **settings):
-    return PgvectorIndex(**settings).open(of, None)
+def opened(of):
+    return PgvectorIndex(exact=True).open(of, None)
 
 
 def assert_exact(of, embeddings=None, depth=10):
     """The same passages as those of an exact search, in the same order, with the same scores."""
     embeddings = queries(of) if embeddings is None else embeddings
-    hits, expected = opened(of, exact=True)(embeddings, depth), ExactSearch(of)(embeddings, depth)
+    hits, expected = opened(of)(embeddings, depth), ExactSearch(of)(embeddings, depth)
     assert hits.passages.tolist() == expected.passages.tolist()
     assert hits.scores.tolist() == expected.scores.tolist()
 
@@ -79,23 +79,19 @@ def test_exact_search_ranks_as_an_exact_search_does():
     assert_exact(np.full((40, 8), 1e4, np.float32) + noise.astype(np.float32), np.full((1, 8), 1e4, np.float32), 5)
 
 
-def test_a_table_is_built_once_and_those_of_other_passages_lie_beside_it(database):
-    opened(passages(), exact=True)
+def test_a_table_is_built_once_and_one_that_somebody_has_changed_is_named_and_not_searched(database):
+    opened(passages())
     [table] = tables(database)
     before = run_in(database, f"SELECT 'ragsweep.{table}'::regclass::oid")
-    for of in (passages(), passages(seed=1), passages(40)):
+    for of in (passages(), passages(seed=1), passages(40)):  # those of other passages lie beside it
         assert_exact(of)
     assert run_in(database, f"SELECT 'ragsweep.{table}'::regclass::oid") == before
     assert len(tables(database)) == 3
-
-
-def test_a_table_that_somebody_has_changed_is_named_and_not_searched(database):
     for change in ("UPDATE {} SET row = 4000 WHERE row = 899", "DELETE FROM {} WHERE row = 7"):
-        opened(passages(), exact=True)
-        [table] = tables(database)
+        opened(passages())
         run_in(database, change.format(f"ragsweep.{table}"))
         with pytest.raises(RetrieverError, match=f"somebody has changed the table ragsweep.{table}; drop it"):
-            opened(passages(), exact=True)
+            opened(passages())
         run_in(database, f"DROP TABLE ragsweep.{table}")
 
 
@@ -113,10 +109,10 @@ for number in range(int(sys.argv[2])):
 """
 
 
-def building(folder, tables):
+def building(folder, count):
     """A process that builds a table of the same passages in another order, again and again."""
     np.save(folder / "passages.npy", passages())
-    command = [sys.executable, "-c", BUILD, str(folder / "passages.npy"), str(tables)]
+    command = [sys.executable, "-c", BUILD, str(folder / "passages.npy"), str(count)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
@@ -141,53 +137,48 @@ def test_two_processes_build_a_table_once(database, tmp_path):
     assert_exact(passages())
 
 
+SUCH_AS = "such as postgresql://user:password@host:5432/database"
 UNUSABLE = [
     ({"password": "a wrong secret"}, "it refuses the password"),
     ({"user": "nobody_here", "password": "a wrong secret"}, "it refuses the password"),
     ({"database": "nosuch"}, "it has no such database or user"),
     ({"folder": "/nonexistent"}, "nothing answers there"),
     ({"folder": "127.0.0.1&port=1"}, "nothing answers there"),
+    (
+        {"user": "maker", "password": "secret of the maker", "database": "indexes"},
+        "the user may not create the schema ragsweep or the extension vector in this database",
+    ),
 ]
 
 
-def test_a_server_that_cannot_be_used_and_what_is_no_address_get_one_line_without_a_secret(
-    postgres_server, monkeypatch
+def test_what_cannot_be_used_gets_one_line_without_a_secret_and_a_check_leaves_nothing(
+    postgres_server, database, monkeypatch, tmp_path
 ):
-    for change, message in UNUSABLE:
-        monkeypatch.setenv("PGVECTOR_URL", address(**{"folder": postgres_server, **change}))
-        assert_refused(f"index=pgvector: the server of PGVECTOR_URL cannot be used: {message}")
-    expected = "index=pgvector: PGVECTOR_URL is not an address such as postgresql://user:password@host:5432/database"
+    run_in(database, "CREATE ROLE maker LOGIN PASSWORD 'secret of the maker'")
+    expected = {
+        address(**{"folder": postgres_server, **change}): f"the server of PGVECTOR_URL cannot be used: {message}"
+        for change, message in UNUSABLE
+    }
     for wrong in ("postgresql://me:se%zzcret@host/db", "se cret", "mysql://me:secret@host/db"):
-        monkeypatch.setenv("PGVECTOR_URL", wrong)
-        assert_refused(expected)
-
-
-def test_a_missing_address_says_where_it_belongs(monkeypatch, tmp_path, database):
-    monkeypatch.delenv("PGVECTOR_URL")
+        expected[wrong] = f"PGVECTOR_URL is not an address {SUCH_AS}"
+    expected[""] = "PGVECTOR_URL is not set; set it in the environment or in the file .env of the project folder, "
+    expected[""] += SUCH_AS
     monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path))
-    assert_refused(
-        "index=pgvector: PGVECTOR_URL is not set; set it in the environment or in the file .env of the project folder, "
-        "such as postgresql://user:password@host:5432/database"
-    )
+    for url, message in expected.items():
+        monkeypatch.setenv("PGVECTOR_URL", url)
+        with pytest.raises(ConfigError) as refused:
+            PgvectorIndex().check()
+        assert str(refused.value) == f"index=pgvector: {message}"
+        assert "secret" not in "".join(traceback.format_exception(refused.value)).replace("secret of", "")
+    monkeypatch.delenv("PGVECTOR_URL")
     (tmp_path / ".env").write_text(f"PGVECTOR_URL={database}\n")
-    PgvectorIndex().check()
-
-
-def test_rights_that_are_missing_are_told_before_anything_is_written(postgres_server, database, monkeypatch):
-    run_in(database, "CREATE ROLE maker LOGIN PASSWORD 'of the maker'")
-    monkeypatch.setenv("PGVECTOR_URL", address(postgres_server, "maker", "of the maker", "indexes"))
-    expected = "the user may not create the schema ragsweep or the extension vector in this database"
-    assert_refused(f"index=pgvector: the server of PGVECTOR_URL cannot be used: {expected}")
-
-
-def test_a_check_leaves_nothing_on_the_server(database):
     PgvectorIndex().check()
     assert run_in(database, "SELECT nspname FROM pg_namespace WHERE nspname = 'ragsweep'") == []
     assert run_in(database, "SELECT extname FROM pg_extension WHERE extname = 'vector'") == []
 
 
 def test_a_server_that_goes_away_is_told_without_its_address(database):
-    search = opened(passages(), exact=True)
+    search = opened(passages())
     run_in(database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'ragsweep'")
     with pytest.raises(ConfigError, match=r"^index=pgvector: the server of PGVECTOR_URL cannot be used: it has ended"):
         search(queries(passages()), 10)
@@ -200,14 +191,6 @@ def test_no_run_records_the_address(application, dataset, database):
     texts = [process.stdout, process.stderr, *files]
     assert not [text for text in texts if PASSWORD in text or PASSWORD.replace(" ", "%20") in text]
     assert tables(database)
-
-
-def assert_refused(expected):
-    """The check refuses with this line, and neither it nor its traceback has a secret."""
-    with pytest.raises(ConfigError) as refused:
-        PgvectorIndex().check()
-    assert str(refused.value) == expected
-    assert "secret" not in "".join(traceback.format_exception(refused.value)).replace("secret of", "")
 
 
 @pytest.mark.real_data

@@ -2,17 +2,17 @@
 
 import json
 import time
+from contextlib import contextmanager
 from typing import ClassVar
 
 import pytest
 import strangers
 from application import succeeded
-from hydra import compose, initialize_config_dir
+from composed_here import composed
 from letters import LetterEncoder
-from postgres import PASSWORD, address, run_in
+from postgres import address, run_in
 
 from ragsweep.core.errors import ConfigError, RagsweepError, RetrieverError
-from ragsweep.core.project import CONF, register_resolvers
 from ragsweep.retrieval import WordLlamaEncoder
 from ragsweep.testing import SystemContract
 from ragsweep_engines.postgres_retriever import PostgresRetriever
@@ -36,33 +36,44 @@ def database(server, monkeypatch):
     return address(server)
 
 
-def connections(database):
-    """How many of ragsweep there are; a server takes a moment to see that one was closed."""
-    time.sleep(0.2)
-    [(count,)] = run_in(database, f"SELECT count(*) {OURS}")
-    return count
+@contextmanager
+def created(database, name, definition, rows=()):
+    """A table, view or index that is there within `with`, with these rows."""
+    run_in(database, f"CREATE {definition}")
+    try:
+        for row in rows:
+            run_in(database, f"INSERT INTO {name} VALUES ({', '.join(['%s'] * len(row))})", [*row])
+        yield
+    finally:
+        run_in(database, f"DROP {definition.split()[0]} {name}")
+
+
+TABLES = """
+CREATE EXTENSION vector;
+CREATE TABLE langchain_pg_embedding
+  (id varchar PRIMARY KEY, collection_id uuid, embedding vector, document varchar, cmetadata jsonb);
+CREATE SCHEMA "Docs";
+CREATE TABLE "Docs"."data_Manuals"
+  (id bigserial PRIMARY KEY, text varchar NOT NULL, metadata_ json, node_id varchar, embedding vector(26),
+   text_search_tsv tsvector GENERATED ALWAYS AS (to_tsvector('english', text)) STORED);
+CREATE TABLE empty (id int, embedding vector(26));
+CREATE TABLE bare (words text, a vector(26), b vector(3), "growth %s" int DEFAULT 7, row int, shown_fields int);
+INSERT INTO bare (words) VALUES (NULL), ('iron tablets'), ('iron tablets');
+CREATE TABLE written (at text);
+CREATE FUNCTION writes() RETURNS text LANGUAGE plpgsql AS
+  $$BEGIN INSERT INTO written VALUES ('now'); RETURN 'x'; END$$;
+CREATE VIEW writing AS SELECT writes() AS id, embedding FROM langchain_pg_embedding;
+"""
+
+
+COLLECTIONS = [f"00000000-0000-0000-0000-00000000000{number}" for number in (1, 2)]
+FIRST, SECOND = ({"collection_id": collection} for collection in COLLECTIONS)
+LLAMA_INDEX = {"table": "Docs.data_Manuals", "id": "node_id"}
 
 
 def fill(database):
     """Tables as langchain-postgres 0.0.19 and LlamaIndex make them, and a few that nobody would make."""
-    for statement in [
-        "CREATE EXTENSION vector",
-        "CREATE TABLE langchain_pg_embedding "
-        "(id varchar PRIMARY KEY, collection_id uuid, embedding vector, document varchar, cmetadata jsonb)",
-        'CREATE SCHEMA "Docs"',
-        'CREATE TABLE "Docs"."data_Manuals" '
-        "(id bigserial PRIMARY KEY, text varchar NOT NULL, metadata_ json, node_id varchar, embedding vector(26), "
-        "text_search_tsv tsvector GENERATED ALWAYS AS (to_tsvector('english', text)) STORED)",
-        "CREATE TABLE empty (id int, embedding vector(26))",
-        'CREATE TABLE bare (words text, a vector(26), b vector(3), "growth %s" int DEFAULT 7, row int, '
-        "shown_fields int)",
-        "INSERT INTO bare (words) VALUES (NULL), ('iron tablets'), ('iron tablets')",
-        "CREATE TABLE written (at text)",
-        "CREATE FUNCTION writes() RETURNS text LANGUAGE plpgsql AS "
-        "$$BEGIN INSERT INTO written VALUES ('now'); RETURN 'x'; END$$",
-        "CREATE VIEW writing AS SELECT writes() AS id, embedding FROM langchain_pg_embedding",
-    ]:
-        run_in(database, statement)
+    run_in(database, TABLES)
     rows = zip(strangers.ids(), strangers.vectors().tolist(), strangers.texts(), strangers.metadatas(), strict=True)
     for name, vector, text, metadata in rows:
         described = json.dumps(metadata)
@@ -73,18 +84,12 @@ def fill(database):
         run_in(database, into, [text, described, name, str(vector)])
 
 
-COLLECTIONS = [f"00000000-0000-0000-0000-00000000000{number}" for number in (1, 2)]
-FIRST, SECOND = ({"collection_id": collection} for collection in COLLECTIONS)
-LLAMA_INDEX = {"table": "Docs.data_Manuals", "id": "node_id"}
+def made(**settings):
+    return PostgresRetriever(**{"encoder": LetterEncoder(), "depth": strangers.DEPTH, **settings})
 
 
 def answers(**settings):
     return made(**settings).answers(strangers.QUERIES, 100)
-
-
-def made(**settings):
-    settings = {"encoder": LetterEncoder(), "depth": strangers.DEPTH, **settings}
-    return PostgresRetriever(**settings)
 
 
 class TestPostgres(SystemContract):
@@ -101,23 +106,19 @@ def test_the_nearest_rows_come_back_in_their_order_by_the_distance_of_the_index(
     for distance in ("cosine", "l2", "ip", None):
         strangers.assert_nearest(answers(**LANGCHAIN, filter=FIRST, distance=distance), distance or "cosine")
     for distance in ("cosine", "l2", "ip"):
-        run_in(database, f'CREATE INDEX made ON "Docs"."data_Manuals" USING hnsw (embedding vector_{distance}_ops)')
-        try:
+        index = f'INDEX made ON "Docs"."data_Manuals" USING hnsw (embedding vector_{distance}_ops)'
+        with created(database, '"Docs".made', index):
             of_index = answers(**LLAMA_INDEX)
-        finally:
-            run_in(database, 'DROP INDEX "Docs".made')
         assert strangers.named(of_index) == [strangers.nearest(query, distance)[0][:5] for query in strangers.QUERIES]
 
 
 def test_presets_are_the_tables_of_frameworks(letters, store):
-    register_resolvers()
     presets = {
         "langchain_pgvector": [f"+retriever.filter.collection_id={COLLECTIONS[0]}"],
         "llama_index_pgvector": ["retriever.table=Docs.data_Manuals", "retriever.source=metadata_.source"],
     }
     for preset, settings in presets.items():
-        with initialize_config_dir(str(CONF), version_base=None):
-            node = compose("config", [f"retriever={preset}", "retriever.page=null", *settings]).retriever
+        node = composed(f"retriever={preset}", "retriever.page=null", *settings).retriever
         given = {name: node[name] for name in node if name not in ("_target_", "encoder", "store")}
         retriever = PostgresRetriever(**given, encoder=letters, store=store)
         [[first, *_], *_] = retriever.answers(strangers.QUERIES, 5).results
@@ -156,23 +157,20 @@ def test_both_searches_are_fused():
 
 
 def test_a_vector_that_has_no_cosine_is_no_result_and_spoils_no_fusion(database):
-    run_in(database, "CREATE TABLE zero (id text, text text, embedding vector(26))")
-    try:
-        for name, text in (("worms", "worms"), ("iron", "iron"), ("zero", "0")):
-            vector = LetterEncoder().encode([text], "passage")[0] * (name != "zero")
-            run_in(database, "INSERT INTO zero VALUES (%s, %s, %s)", [name, text, str(vector.tolist())])
+    vectors = {text: LetterEncoder().encode([text], "passage")[0] * (text != "0") for text in ("worms", "iron", "0")}
+    rows = [(text, text, str(vector.tolist())) for text, vector in vectors.items()]
+    with created(database, "zero", "TABLE zero (id text, text text, embedding vector(26))", rows):
         retriever = made(table="zero", text="text", search="both", distance="cosine")
-        fused = retriever.answers(["worms"], 5)
-    finally:
-        run_in(database, "DROP TABLE zero")
-    assert strangers.named(fused) == [["worms", "iron"]]
+        assert strangers.named(retriever.answers(["worms"], 5)) == [["worms", "iron"]]
 
 
-def test_a_filter_leaves_other_rows_out():
+def test_a_filter_leaves_other_rows_out_and_a_query_is_no_part_of_a_statement():
     pages = answers(**LANGCHAIN, filter={**FIRST, "cmetadata.page": [0, 1]}).results
     assert {result.page for results in pages for result in results} == {"0", "1"}
     fewer = answers(**LANGCHAIN, filter={**FIRST, "cmetadata.source": "/docs/anaemia.pdf"}).results
     assert {result.source for results in fewer for result in results} == {"/docs/anaemia.pdf"}
+    [results] = made(**LLAMA_INDEX, text="text", search="both").answers(["'); DROP TABLE empty; -- %s {x}"], 5).results
+    assert len(results) == 5
 
 
 REFUSED = [  # settings, and what the refusal names
@@ -193,11 +191,6 @@ def test_what_is_not_there_is_said_before_anything_is_asked():
         assert "\n" not in str(refused.value)
     with pytest.raises(ConfigError, match=r"encoder: embeds in 26 dimensions, and table .* with this filter has 3"):
         answers(**LANGCHAIN, filter=SECOND)
-
-
-def test_a_query_is_no_part_of_a_statement():
-    [results] = made(**LLAMA_INDEX, text="text", search="both").answers(["'); DROP TABLE empty; -- %s {x}"], 5).results
-    assert len(results) == 5
 
 
 def test_nothing_is_written_even_by_what_a_view_calls(database):
@@ -221,42 +214,29 @@ def test_a_reader_needs_no_other_right(server, database, monkeypatch):
 
 
 def test_a_server_that_cannot_be_used_is_said_without_a_secret(server, monkeypatch):
-    changes = [
-        ({"password": "a wrong secret"}, "it refuses the password"),
-        ({"folder": "127.0.0.1&port=1"}, "nothing answers there"),
-    ]
-    for change, message in changes:
-        monkeypatch.setenv("PGVECTOR_URL", address(**{"folder": server, **change}))
-        with pytest.raises((ConfigError, RetrieverError), match=f"PGVECTOR_URL cannot be used: {message}") as refused:
-            made(**LANGCHAIN).check()
+    monkeypatch.setenv("PGVECTOR_URL", address(server, password="a wrong secret"))
+    for attempt in (made(**LANGCHAIN).check, lambda: made(**LANGCHAIN, retries=1).answers(["one"], 5)):
+        with pytest.raises(RagsweepError, match="PGVECTOR_URL cannot be used: it refuses the password") as refused:
+            attempt()
         assert "secret" not in str(refused.value)
-        with pytest.raises(RagsweepError) as refused:
-            made(**LANGCHAIN, retries=1).answers(["one"], 5)
-        assert PASSWORD not in str(refused.value)
 
 
-def test_a_connection_that_was_ended_is_opened_again(database):
-    retriever = made(**LANGCHAIN, filter=FIRST, recheck=5)
+def test_a_connection_that_was_ended_is_opened_again_and_none_is_left_open(database):
+    retriever = made(**LANGCHAIN, filter=FIRST, recheck=5, at_once=4)
     retriever.check()
     run_in(database, f"SELECT pg_terminate_backend(pid) {OURS}")
     strangers.assert_nearest(retriever.answers(strangers.QUERIES, 100), "cosine")
-
-
-def test_no_connection_is_left_open(database):
-    retriever = made(**LANGCHAIN, filter=FIRST, at_once=4)
-    retriever.check()
-    assert connections(database) == 0
-    retriever.answers(strangers.QUERIES, 100)
-    assert connections(database) == 0
+    time.sleep(0.2)  # a server takes a moment to see that one was closed
+    assert run_in(database, f"SELECT count(*) {OURS}") == [(0,)]
 
 
 def test_a_query_that_takes_too_long_is_ended_by_the_server(database):
-    run_in(database, "CREATE VIEW slow AS SELECT id, embedding, pg_sleep(3)::text FROM langchain_pg_embedding")
-    try:
-        with pytest.raises(RetrieverError, match=r"no answer after|does not answer in time"):
-            made(table="slow", timeout_s=0.2, retries=0).answers(["one"], 5)
-    finally:
-        run_in(database, "DROP VIEW slow")
+    slow = "VIEW slow AS SELECT id, embedding, pg_sleep(3)::text FROM langchain_pg_embedding"
+    with (
+        created(database, "slow", slow),
+        pytest.raises(RetrieverError, match=r"no answer after|does not answer in time"),
+    ):
+        made(table="slow", timeout_s=0.2, retries=0).answers(["one"], 5)
 
 
 LEADS_TO = [  # an address, variables, and whether they lead to the same rows
@@ -281,18 +261,12 @@ def test_whatever_leads_to_other_rows_is_in_the_fingerprint(monkeypatch):
             assert (made(**LANGCHAIN).fingerprint == fingerprint) == is_same, (url, variables)
 
 
-def test_a_table_is_measured_and_compared_when_it_is_gone(application, dataset, database, monkeypatch):
-    monkeypatch.setenv("PGVECTOR_URL", database)
-    vectors = WordLlamaEncoder().encode(strangers.texts(), "passage").tolist()
+def test_a_table_is_measured_and_compared_when_it_is_gone(application, dataset, database):
+    vectors = map(str, WordLlamaEncoder().encode(strangers.texts(), "passage").tolist())
     rows = zip(strangers.ids(), strangers.texts(), map(json.dumps, strangers.metadatas()), vectors, strict=True)
-    run_in(database, "CREATE TABLE manuals (id text, text text, metadata jsonb, embedding vector)")
-    try:
-        for *fields, vector in rows:
-            run_in(database, "INSERT INTO manuals VALUES (%s, %s, %s, %s)", [*fields, str(vector)])
-        settings = ["retriever=postgres", "retriever.table=manuals", "retriever.first_page=0", "encoder=wordllama"]
+    settings = ["retriever=postgres", "retriever.table=manuals", "retriever.first_page=0", "encoder=wordllama"]
+    with created(database, "manuals", "TABLE manuals (id text, text text, metadata jsonb, embedding vector)", rows):
         succeeded(application.script_here("run", *application.arguments(*dataset, *settings, "k=2")))
-    finally:
-        run_in(database, "DROP TABLE manuals")
     [run] = application.runs()
     assert run.data.metrics["recall"] > 0.5
     assert run.data.metrics["latency/mean_ms"] > 0

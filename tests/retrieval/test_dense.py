@@ -240,15 +240,6 @@ def test_a_sweep_over_dimensions_and_depths_encodes_every_text_once_and_ranks_ot
     assert len(asked) == sum(once.values())
 
 
-@pytest.mark.usefixtures("models")
-def test_the_first_dimensions_are_those_of_sentence_transformers(store):
-    from sentence_transformers import SentenceTransformer
-
-    folder = str(SentenceTransformerEncoder(device="cpu").folder)
-    model = SentenceTransformer(folder, device="cpu", truncate_dim=48)
-    texts = ["Iron tablets are taken daily.", "Malaria is found with a rapid test."]
-    embeddings = embed(SentenceTransformerEncoder(folder, device="cpu", dimensions=48), store, texts, "passage")
-    np.testing.assert_allclose(embeddings, model.encode(texts, normalize_embeddings=True), atol=1e-6)
 
 
 def test_more_dimensions_than_there_are_cannot_be_kept():

@@ -16,6 +16,7 @@ from ragsweep.core.digest import digest
 from ragsweep.core.errors import DatasetError
 from ragsweep.retrieval import (
     Abbreviations,
+    OpenAIEncoder,
     OpenAIModel,
     PipelineRetriever,
     Search,
@@ -308,6 +309,7 @@ def test_what_changes_a_text_changes_the_identity(model):
 
 SHIPPED = {
     "query/hyde": WrittenQuery,
+    "encoder/openai": OpenAIEncoder,
     "language_model/openai": OpenAIModel,
     "language_model/smollm2": SmolLM2Model,
     "language_model/transformers": TransformersModel,
@@ -323,6 +325,7 @@ def test_the_shipped_configuration_has_every_setting_and_its_default():
         assert {*node} == {*defaults}
         plain = {name: value for name, value in node.items() if value != "???" and "$" not in str(value)}
         plain.pop("prompt", None)  # it has no default
+        assert {*plain.pop("prompts", {"": None}).values()} == {None}
         assert plain.items() <= defaults.items()
 
 
