@@ -32,7 +32,6 @@ import sys
 import time
 
 def plain(query, k): return ("plain", query, k)
-
 def named(*, question, top_k=3): return ("named", question, top_k)
 def single(anything): return ("single", anything)
 def batched(queries): return ("batched", queries)
@@ -45,52 +44,37 @@ async def one_by_one(query, k=2):
         yield part
 async def loop_of(query): return asyncio.get_running_loop()
 partial = functools.partial(plain, k=7)
-
 class Retriever:
     def __init__(self, size=1): self.size = size
     def invoke(self, input): return ("invoke", self.size, input)
-
-
 class Store:
     def similarity_search_with_score(self, query, k=4): return ("store", query, k)
     def search(self, query, search_type): raise AssertionError
-
 class Engine:
     def retrieve(self, str_or_query_bundle): return ("retrieve", str_or_query_bundle)
     def query(self, str_or_query_bundle): raise AssertionError
-
 class Own:
     def retrieve(self, query, top_k): return ("own", query, top_k)
-
 class Component:
     def run(self, query: str, filters=None, top_k=None): return ("run", query, top_k)
-
 class Called:
     def __call__(self, query): return ("called", query)
-
 class Nothing: ...
-
 def search(query, k):
     return [{"source": "a.pdf", "page": at, "text": f"{query} {at}", "score": 1 / at} for at in range(1, k + 1)]
-
 class Slow:
     def __init__(self, log, seconds):
         time.sleep(seconds)
         with open(log, "a") as file:
             file.write("made\\n")
-
     def invoke(self, input): return [{"id": "a", "text": input}]
-
 class Broken:
     def __init__(self): raise ValueError("no index\\nat all")
-
 class Ending:
     def __init__(self): sys.exit(0)
-
 def build(size=1, colour="red"): return Retriever(size)
 def of_text(text, query="bm25", size=2): return Retriever((text, query, size))
 def find(what, text="plain"): return ("find", what, text)
-
 def always(query="none"): return [query]
 def deep(query, *, corpus, top_k, language): raise AssertionError
 def with_settings(query, k, colour="red"): return ("settings", query, k, colour)
@@ -312,23 +296,7 @@ def test_no_record_chooses_what_is_called(swept, shared_application, dataset, tm
     hidden.rename(returned)
 
 
-@pytest.mark.usefixtures("importable")
-def test_questions_and_judged_ids_are_enough(application, tmp_path):
-    rows = ["id,query,relevant_docs"]
-    rows += [f'{at},"{query}","{"; ".join(pages)}"' for at, (query, pages, _) in enumerate(small.QUERIES)]
-    (tmp_path / "questions.csv").write_text("\n".join(rows))
-    questions = ["corpus=none", "questions=table", f"questions.path={tmp_path}/questions.csv", "dataset.name=bare"]
-    settings = ["retriever=callable", "retriever.call=mine:Words", "k=2"]
-    succeeded(application.script_here("run", *application.arguments(*questions, *settings)))
-    [run] = application.runs()
-    assert run.data.metrics["recall"] > 0.5
-    assert run.data.metrics["context/tokens"] > 0  # of the texts that came back
-    refused = application.script_here("run", *application.arguments(*questions, "retriever=sparse"))
-    assert refused.returncode == 2
-    assert "or name a corpus: only a retriever that runs elsewhere needs none" in refused.stderr
-
-
-def test_questions_without_an_answer_are_asked_and_a_record_without_them_does_not_tell(
+def test_questions_and_judged_ids_are_enough_and_those_without_an_answer_are_asked(
     application, system, importable, tmp_path
 ):
     """A function and a service that always answer have a rate of 1; results of before without it have none."""
@@ -339,7 +307,7 @@ def test_questions_without_an_answer_are_asked_and_a_record_without_them_does_no
     questions = ["corpus=none", "questions=table", f"questions.path={tmp_path}/questions.jsonl", "dataset.name=bare"]
 
     def run(*settings):
-        return application.script_here("run", *application.arguments(*questions, *settings))
+        return application.script_here("run", *application.arguments(*questions, "k=2", *settings))
 
     before = len(asked(system))
     succeeded(run("retriever=callable", "retriever.call=mine:Words", f"store.path={tmp_path}/store"))
@@ -351,13 +319,20 @@ def test_questions_without_an_answer_are_asked_and_a_record_without_them_does_no
         assert sorted(request.body["query"] for request in server.asked) == sorted(query for query, *_ in queries)
     metrics = [run.data.metrics for run in application.runs()]
     assert [(values["false_find_rate"], values["hit_or_refuse"]) for values in metrics] == [(1, 0), (1, 0)]
+    assert max(values["recall"] for values in metrics) > 0.5
+    assert min(values["context/tokens"] for values in metrics) > 0  # of the texts that came back
+
     hit = [{"source": source, "page": "2"}]
     recorded = [{"query": query, "results": hit if answerable else None} for query, _, answerable in queries]
     (tmp_path / "before.jsonl").write_text("\n".join(map(json.dumps, recorded)))
     returned = ["retriever=returned", f"retriever.path={tmp_path}/before.jsonl"]
-    refused = run(*returned, "decision.require={false_find_rate: 1}")
-    assert refused.returncode == 2
-    assert "decision.require: false_find_rate is not measured" in refused.stderr
+    for settings, problem in (
+        ([*returned, "decision.require={false_find_rate: 1}"], "decision.require: false_find_rate is not measured"),
+        (["retriever=sparse"], "or name a corpus: only a retriever that runs elsewhere needs none"),
+    ):
+        refused = run(*settings)
+        assert refused.returncode == 2
+        assert problem in refused.stderr
 
 
 def recorded(config, **changed):

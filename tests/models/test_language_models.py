@@ -1,4 +1,4 @@
-"""Language models: each keeps the contract, what transformers loads, what a response says, and what looks like a key."""
+"""Language models: each keeps the contract; what transformers loads, what a response says, what looks like a key."""
 
 import json
 import shutil

@@ -11,7 +11,6 @@ from threadpoolctl import threadpool_limits
 
 from ragsweep.core.errors import ConfigError, EncoderError
 from ragsweep.evaluation import average_precision, judge, mrr, ndcg, precision, recall
-from ragsweep.models.encoders.embeddings import embed
 from ragsweep.retrieval import (
     DenseRetriever,
     Encoder,
@@ -22,7 +21,7 @@ from ragsweep.retrieval import (
     SentenceTransformerEncoder,
     rank,
 )
-from ragsweep.retrieval.indexes.exact import ExactSearch, canonical_scores
+from ragsweep.retrieval.indexes.exact import ExactSearch
 from ragsweep.store.stage_store import NO_STORE, Store
 
 FEW = st.lists(st.tuples(*[st.integers(-2, 2)] * 3), min_size=1, max_size=40)  # vectors, most of them several times
@@ -84,27 +83,6 @@ def test_blocks_threads_batches_blas_and_a_mapped_file_do_not_show(order, tmp_pa
     assert all(are_same(ranking, expected.row(row)) for row, ranking in enumerate(alone))
     with threadpool_limits(2):
         assert are_same(ExactSearch(passages)(queries, 50), expected)
-
-
-def test_faiss_finds_the_same_passages():
-    import faiss
-
-    rng = np.random.default_rng(5)
-    passages, queries = vectors(rng, 5000, 384), vectors(rng, 20, 384)
-    index = faiss.IndexFlatIP(384)
-    index.add(passages)
-    scores, candidates = index.search(queries, 100)
-    ranking = ExactSearch(passages)(queries, 100)
-    assert (np.sort(ranking.passages) == np.sort(candidates)).mean() > 0.9999
-    np.testing.assert_allclose(ranking.scores, scores, atol=1e-6)
-
-
-def test_a_score_depends_on_its_two_vectors_alone():
-    rng = np.random.default_rng(6)
-    passages, queries = vectors(rng, 50, 384), vectors(rng, 2, 384)
-    together = canonical_scores(queries, passages, np.arange(50)[np.newaxis].repeat(2, axis=0))
-    for row in range(50):
-        assert canonical_scores(queries, passages, np.full((2, 1), row)).tolist() == together[:, [row]].tolist()
 
 
 HNSW = FaissIndex("HNSW4", {"efConstruction": 8}, {"efSearch": 12})
@@ -238,8 +216,6 @@ def test_a_sweep_over_dimensions_and_depths_encodes_every_text_once_and_ranks_ot
     assert len({ranking.scores.tobytes() for ranking in rankings}) == 3
     drawn(depth=3, store=store, asked=asked)
     assert len(asked) == sum(once.values())
-
-
 
 
 def test_more_dimensions_than_there_are_cannot_be_kept():

@@ -1,4 +1,4 @@
-"""Four stages, of which three are a user's own: rewriting, a hybrid of two encoders and BM25, reranking."""
+"""Four stages, of which some are a user's own: rewriting, a hybrid of two encoders and BM25, reranking."""
 
 import re
 import sys
@@ -11,14 +11,11 @@ import numpy as np
 import pytest
 from application import PROJECT, succeeded
 from rankings import SPARSE, order_of
-from sklearn.feature_extraction.text import HashingVectorizer
 
 from ragsweep.core.errors import RetrieverError
 from ragsweep.core.limits import Between
 from ragsweep.retrieval import (
-    NOTHING,
     DenseRetriever,
-    Encoder,
     Expander,
     Expansion,
     FusedRetriever,
@@ -30,6 +27,7 @@ from ragsweep.retrieval import (
     Search,
     SparseRetriever,
     WeightedSum,
+    WordLlamaEncoder,
     rank,
     ranked,
 )
@@ -44,21 +42,6 @@ class SpelledOut(Rewriter):
 
     def rewrite(self, queries: Sequence[str]) -> list[str]:
         return [re.sub(r"\w+", lambda word: self.abbreviations.get(word[0], word[0]), query) for query in queries]
-
-
-@dataclass(frozen=True)
-class HashedLetters(Encoder):
-    """Embeds a text by the runs of letters that it has, as fastText does without its training."""
-
-    letters: Annotated[int, Between(1, 6)] = 3
-
-    @property
-    def fingerprint(self) -> str:
-        return f"hashed {self.letters}"
-
-    def encode(self, texts: Sequence[str], role: str) -> np.ndarray:
-        vectors = HashingVectorizer(n_features=256, analyzer="char_wb", ngram_range=(self.letters, self.letters))
-        return vectors.transform(texts).toarray().astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -95,7 +78,7 @@ STAGES = ["rewriter", "ranker.meaning", "ranker.spelling", "ranker.words", "rank
 @pytest.fixture
 def pipeline(letters, store):
     """The pipeline of the YAML, with an encoder that needs no model; stages may be replaced."""
-    spelling, words = DenseRetriever(HashedLetters(), store), SparseRetriever(store)
+    spelling, words = DenseRetriever(WordLlamaEncoder(dimensions=64), store), SparseRetriever(store)
     rankers = {"meaning": DenseRetriever(letters, store), "spelling": spelling, "words": words}
 
     def make(fusion=None, **stages):
@@ -106,29 +89,16 @@ def pipeline(letters, store):
     return make
 
 
-def by_hand(pipeline, depth):
-    """The ranking as a loop over queries and stages gives it."""
-    orders = []
-    for asked, searched in zip(SEARCH.queries, SPELL.rewrite(SEARCH.queries), strict=True):
-        sums = {}
-        for weight, ranker in zip((0.4, 0.2, 0.4), pipeline.ranker.rankers.values(), strict=True):
-            one = ranker.rank(Search(PASSAGES, (searched,)), 3)
-            scores = dict(zip(one.passages[0].tolist(), one.scores[0].tolist(), strict=True))
-            scores.pop(NOTHING, None)
-            low, high = min(scores.values()), max(scores.values())
-            for passage, score in scores.items():
-                sums[passage] = sums.get(passage, 0) + weight * ((score - low) / (high - low) if high > low else 1)
-        best = sorted(sums, key=lambda passage: (-sums[passage], passage))[:2]
-        shared = {
-            passage: len(SharedWords(4).words(asked) & SharedWords(4).words(PASSAGES[passage])) for passage in best
-        }
-        orders.append(sorted(best, key=lambda passage: (-shared[passage], passage))[:depth])
-    return orders
-
-
 @pytest.mark.usefixtures("long_work")
 def test_the_stages_work_one_after_the_other(pipeline):
-    assert order_of(rank(pipeline(), SEARCH, 2)) == by_hand(pipeline(), 2)
+    """Each query is spelled out, its fused candidates are cut, and the reranker sees it as it was asked."""
+    made, orders = pipeline(), []
+    for row, spelled in enumerate(SPELL.rewrite(SEARCH.queries)):
+        rankings = [ranker.rank(Search(PASSAGES, (spelled,)), 3) for ranker in made.ranker.rankers.values()]
+        fused = made.ranker.fusion.fuse(rankings)
+        first = Ranking(fused.passages[:, :2], fused.scores[:, :2])
+        orders += order_of(made.reranker.rerank(SEARCH.row(row), first, 2))
+    assert order_of(rank(made, SEARCH, 2)) == orders
 
 
 class Counting(SharedWords):
@@ -154,14 +124,10 @@ class Wrong(Rewriter, Fusion, Reranker):
     def __init__(self, returned):
         self.returned = returned
 
-    def rewrite(self, queries):
+    def rewrite(self, *_):
         return self.returned
 
-    def fuse(self, rankings):
-        return self.returned
-
-    def rerank(self, search, ranking, depth):
-        return self.returned
+    fuse = rerank = rewrite
 
 
 class WrongExpander(Expander):

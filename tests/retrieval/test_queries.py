@@ -229,13 +229,17 @@ def write(prompt, times):
     )
 
 
-def serve():
+@pytest.fixture(scope="module")
+def started():
     with EndpointServer(write) as server:
         yield server
 
 
-shared = pytest.fixture(scope="module")(serve)
-server = pytest.fixture(serve)
+@pytest.fixture
+def server(started):
+    started.requests.clear()
+    started.reply = write
+    return started
 
 
 @pytest.fixture
@@ -249,8 +253,8 @@ class TestHyDE(ExpanderContract):
     written = staticmethod(hyde)
 
     @pytest.fixture(autouse=True)
-    def endpoint(self, shared, secret_key):
-        type(self).url = shared.url
+    def endpoint(self, started, secret_key):
+        type(self).url = started.url
 
     def make(self, store):
         return self.written(OpenAIModel(model="model", base_url=self.url, store=store))

@@ -1,6 +1,9 @@
-"""Rerankers and cutoffs of dynamic k, held against slow loops over their definitions, dense retrieval and LangChain."""
+"""Rerankers and cutoffs of dynamic k, held against slow loops, dense retrieval, LangChain and sentence-transformers."""
 
 import json
+import os
+import re
+import shutil
 from dataclasses import dataclass
 from itertools import pairwise, product
 from pathlib import Path
@@ -11,15 +14,15 @@ import pytest
 from endpoint_server import EndpointServer, completion
 from hypothesis import given
 from hypothesis import strategies as st
-from rankings import ranking_of
+from rankings import order_of, ranking_of
 from scipy.special import softmax
 
-from ragsweep.core.errors import ConfigError, RetrieverError
+from ragsweep.core.errors import ConfigError, EncoderError, RetrieverError
 from ragsweep.models.language.language_model import Completion, LanguageModel
-from ragsweep.models.language.smollm2 import SmolLM2Model
 from ragsweep.retrieval import (
     NOTHING,
     ConfidenceCutoff,
+    CrossEncoderReranker,
     DenseRetriever,
     EncoderReranker,
     GapCutoff,
@@ -340,8 +343,81 @@ def test_a_text_cannot_end_the_prompt_that_it_is_in(made):
     assert "from 0 for not at all to 1 for completely" in lines[4]
 
 
-@pytest.mark.extra("local")
-def test_a_small_model_that_runs_on_this_machine_grades_passages(tmp_path):
-    reranker = LanguageModelReranker(SmolLM2Model(Store(str(tmp_path))), max_tokens=12)
-    ranking = reranker.rerank(SEARCH.row(0), FIRST.row(0), 4)
-    assert sorted(ranking.passages[0].tolist()) == [0, 1, 2, 3]
+PAIRS = [(query, passage) for query in contract.SEARCH.queries for passage in contract.SEARCH.passages]
+
+
+def write_cross_encoder(folder, labels=1):
+    """A BERT of two layers, few words and random weights in the format of transformers, and its tokenizer."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    words = sorted({*re.findall(r"\w+|[^\w\s]", " ".join(map(" ".join, PAIRS)).lower())})
+    folder.mkdir(exist_ok=True)
+    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]))
+    tokenizer = BertTokenizerFast(str(folder / "vocab.txt"), strip_accents=False, model_max_length=64)
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    sizes |= {"vocab_size": len(tokenizer), "max_position_embeddings": 64}
+    config = BertConfig(num_labels=labels, initializer_range=0.5, **sizes)
+    for part in (BertForSequenceClassification(config), tokenizer):
+        part.save_pretrained(folder)
+
+
+@pytest.fixture(scope="module")
+def cross_encoder(tmp_path_factory, models):
+    """The folder of a cross-encoder."""
+    folder = tmp_path_factory.mktemp("models") / "cross"
+    write_cross_encoder(folder)
+    return folder
+
+
+class TestCrossEncoder(RerankerContract):
+    component = CrossEncoderReranker
+
+    @pytest.fixture(autouse=True)
+    def model(self, cross_encoder):
+        type(self).settings = {"model": str(cross_encoder), "device": "cpu"}
+
+
+def test_scores_are_those_of_sentence_transformers_and_the_same_to_the_bit_in_any_company(cross_encoder):
+    import torch
+    from sentence_transformers import CrossEncoder
+
+    reranker = CrossEncoderReranker(str(cross_encoder), NO_STORE, device="cpu")
+    theirs = CrossEncoder(str(cross_encoder), device="cpu", local_files_only=True)
+    together = reranker.scores(PAIRS)
+    np.testing.assert_allclose(together, theirs.predict(PAIRS, activation_fn=torch.nn.Identity()), atol=1e-5)
+    np.testing.assert_array_equal(np.concatenate([reranker.scores([pair]) for pair in PAIRS]), together)
+    np.testing.assert_array_equal(reranker.scores(PAIRS[::-1]), together[::-1])
+    first = SparseRetriever(NO_STORE).rank(contract.SEARCH, 12)
+    of_query = together.reshape(first.passages.shape[0], -1)
+    expected = [
+        sorted(row, key=lambda at: (-scores[at], at)) for row, scores in zip(order_of(first), of_query, strict=True)
+    ]
+    assert order_of(reranker.rerank(contract.SEARCH, first, 12)) == expected != order_of(first)
+
+
+def without_its_head(folder):
+    from transformers import BertModel
+
+    BertModel.from_pretrained(folder).save_pretrained(folder)
+
+
+WEIGHTS = "model.safetensors"
+UNUSABLE = [
+    (without_its_head, r"the weights in .* lack classifier\.\w+, which would be made up"),
+    (lambda folder: write_cross_encoder(folder, labels=3), r"gives 3 numbers for a pair, expected one score"),
+    (lambda folder: (folder / WEIGHTS).rename(folder / "pytorch_model.bin"), "is pickled and could run code, expected"),
+    (lambda folder: os.truncate(folder / WEIGHTS, (folder / WEIGHTS).stat().st_size - 8), r"cannot be loaded \("),
+    (lambda folder: (folder / "modules.json").write_text('[{"type": "own.Code", "path": ""}]'), "code of its own"),
+    (shutil.rmtree, r"there is no folder"),
+]
+
+
+def test_a_cross_encoder_that_cannot_be_used_is_an_error_of_one_line(cross_encoder, tmp_path):
+    for number, (spoil, message) in enumerate(UNUSABLE):
+        folder = shutil.copytree(cross_encoder, tmp_path / str(number))
+        spoil(folder)
+        with pytest.raises(EncoderError, match=rf"\Areranker\.model: [^\n]*({message})[^\n]*\Z") as error:
+            CrossEncoderReranker(str(folder), NO_STORE, device="cpu").scores(PAIRS[:1])
+        assert "encoder.model" not in str(error.value)
