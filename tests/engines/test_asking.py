@@ -31,16 +31,16 @@ class StatusError(Exception):
 
 
 class System:
-    """Fails as often as it is told for each query, then answers."""
+    """Fails as often as it is told, then answers with a hit."""
 
-    def __init__(self, *errors):
-        self.errors, self.asked = [*errors], []
+    def __init__(self, *errors, hit=HIT):
+        self.errors, self.asked, self.hit = [*errors], [], hit
 
     def __call__(self, query):
         self.asked.append(query)
         if self.errors:
             raise self.errors.pop(0)
-        return [HIT]
+        return [self.hit]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,27 +85,20 @@ PASSING = [TimeoutError("slow"), ConnectionError("gone"), ReadTimeout("slow"), *
 FINAL = [(ValueError("wrong"), 1), (StatusError(404), 1), (StatusError(401), 1), (StatusError(500), 3)]
 
 
-def test_an_error_that_may_pass_is_asked_again(ask):
+def test_an_error_that_may_pass_is_asked_again_and_one_for_good_is_named_and_what_came_before_is_kept(ask):
     for number, error in enumerate(PASSING):
         system = System(error, error)
         assert ask(system, f"{number}").results[0] == (RESULT,)
         assert len(system.asked) == 3
-
-
-def test_a_query_that_fails_for_good_is_named_and_what_came_before_is_kept(ask):
     ask(System(), "before")
     for number, (error, times) in enumerate(FINAL):
-        system, query = System(*[error] * 9), f"why {number}"
+        system, later, query = System(*[error] * 9), System(), f"why {number}"
         failure = rf'mine:search: query "{query}" failed \({type(error).__name__}: .*1 of 2 answers are kept'
         with pytest.raises(UnansweredError, match=failure):
             ask(system, "before", query)
         assert system.asked == [query] * times
-        later = System()
         ask(later, "before", query)
         assert later.asked == [query]
-
-
-def test_a_query_that_takes_too_long_is_named(ask):
     started = time.perf_counter()
     with pytest.raises(UnansweredError, match=r"TimeoutError: no answer after 0\.05 s \(retriever\.timeout_s\)"):
         ask(lambda query: time.sleep(30), timeout_s=0.05, retries=0)
@@ -113,20 +106,17 @@ def test_a_query_that_takes_too_long_is_named(ask):
 
 
 def test_what_was_read_is_said_also_of_kept_answers(ask):
-    for _ in range(2):
-        assert ask(System()).notices == [
-            "Results read by id=id, source=source, page=page, text=text, score=score.",
-        ]
+    usual = "Results read by id=id, source=source, page=page, text=text, score=score."
+    assert [ask(System()).notices for _ in range(2)] == [[usual]] * 2
     [notice] = ask(lambda query: [{"_id": "a", "metadata": {"path": "b"}}, ["c", 1]], "other").notices
     assert notice == "Results read by id=_id or the result itself, source=metadata.path."
 
 
 def test_a_field_that_is_set_and_that_nothing_has_is_refused_before_all_queries_are_asked(ask):
     for version, hit in enumerate(({"id": "a", "metadata": {"source": "b"}}, {"id": "a"})):
-        system = System()
-        queries = [f"{version} query {number}" for number in range(100)]
+        system, queries = System(hit=hit), [f"{version} query {number}" for number in range(100)]
         with pytest.raises(RetrieverError, match=r"retriever\.page: no result has 'metadata\.page' \(there is 'id'"):
-            ask(lambda query, system=system, hit=hit: system(query) and [hit], *queries, page="metadata.page")
+            ask(system, *queries, page="metadata.page")
         assert len(system.asked) < 100
         first = iter([[{**hit, "metadata": {"page": 3}}]])
         replies = lambda query, first=first, hit=hit: next(first, [hit])  # noqa: E731
@@ -135,11 +125,11 @@ def test_a_field_that_is_set_and_that_nothing_has_is_refused_before_all_queries_
 
 def test_a_system_that_answers_otherwise_than_before_is_noticed(ask):
     system = System()
-    ask(system, *"abcd")
-    ask(system, *"abcd", recheck=2)
+    for settings in ({}, {"recheck": 2}):
+        ask(system, *"abcd", **settings)
     assert len(system.asked) == 6
     with pytest.raises(RetrieverError, match=r"answers 2 of 2 queries in another way .* retriever\.version"):
-        ask(lambda query: [{**HIT, "page": 2}], *"abcd", recheck=2)
+        ask(System(hit={**HIT, "page": 2}), *"abcd", recheck=2)
 
 
 def test_what_is_no_answer_is_asked_again(tmp_path):
@@ -173,12 +163,6 @@ def test_every_documented_name_is_read_in_every_place():
                 [result] = read({LISTS[number % len(LISTS)]: [hit]})
                 value = {"id": result.ids[0], "score": f"{result.score:.0f}" if result.score else ""}
                 assert value.get(field, result._asdict()[field if field != "id" else "ids"]) == "7", (place, name)
-
-
-def test_what_was_read_is_told():
-    answer = [{"_id": "a", "metadata": {"source": "b"}}, {"id": "c", "score": 1}]
-    fields = results_of(answer, Fields()).fields
-    assert fields == {"id": ["_id", "id"], "source": ["metadata.source"], "score": ["score"]}
 
 
 @dataclass(slots=True)

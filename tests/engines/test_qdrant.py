@@ -2,11 +2,9 @@
 
 import io
 import re
-import socket
 import subprocess
 import sys
 import tarfile
-import threading
 from contextlib import suppress
 from typing import ClassVar
 
@@ -14,7 +12,9 @@ import numpy as np
 import pytest
 import small
 from application import in_this_process, succeeded
+from endpoint_server import Reply
 from letters import LetterEncoder
+from search_server import SearchServer
 
 from ragsweep.core.errors import ConfigError, RagsweepError, RetrieverError
 from ragsweep.retrieval import WordLlamaEncoder
@@ -122,12 +122,6 @@ REFUSED = [
 ]
 
 
-def test_what_a_collection_does_not_have_is_said_before_a_run():
-    for settings, message in REFUSED:
-        with pytest.raises(RagsweepError, match=message):
-            made(**settings).check()
-
-
 def snapshot(folder, *names):
     path = folder / "manuals.snapshot"
     with tarfile.open(path, "w:") as archive:
@@ -158,17 +152,18 @@ def test_a_snapshot_is_restored_where_the_collection_is_absent_and_its_source_is
     assert len(server.uploaded) == 1
 
 
-WITH_KEY = ("https://me:{}@host:6333", "https://host:6333?api-key={}", "https://{}.example", "host:1")  # of places
-
-
-def test_a_server_that_cannot_be_used_is_said_in_one_line_without_the_key(server, monkeypatch, tmp_path, capsys):
+def test_what_cannot_be_used_is_said_in_one_line_without_the_key_before_a_run(server, monkeypatch, tmp_path, capsys):
+    for settings, message in REFUSED:
+        with pytest.raises(RagsweepError, match=message):
+            made(**settings).check()
     port = server.server_port
+    with_key = (f"https://me:{KEY}@host:6333", f"https://host:6333?api-key={KEY}", f"https://{KEY}.example", "host:1")
     for url, key, message in [
         ("http://127.0.0.1:1", KEY, "http://127.0.0.1:1 cannot be reached"),
         (f"http://127.0.0.1:{port}", "another-key-nobody-may-see", "refuses the key in QDRANT_API_KEY (403"),
         (f"http://127.0.0.1:{port}", "", "wants a key; set QDRANT_API_KEY"),
         (f"https://127.0.0.1:{port}", KEY, "cannot be reached"),
-        *((place.format(KEY), KEY, "expected an address") for place in WITH_KEY),
+        *((place, KEY, "expected an address") for place in with_key),
     ]:
         monkeypatch.setenv("QDRANT_URL", url)
         monkeypatch.setenv("QDRANT_API_KEY", key)
@@ -189,15 +184,9 @@ def test_a_server_that_cannot_be_used_is_said_in_one_line_without_the_key(server
 
 
 def test_a_key_does_not_follow_a_redirection(server, monkeypatch):
-    def elsewhere(listener):
-        connection, _ = listener.accept()
-        connection.recv(10_000)
-        head = f"HTTP/1.1 307 x\r\nLocation: {server.url}/collections\r\nContent-Length: 0\r\n\r\n"
-        connection.sendall(head.encode())
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=elsewhere, args=[listener], daemon=True).start()
-        monkeypatch.setenv("QDRANT_URL", f"http://127.0.0.1:{listener.getsockname()[1]}")
+    elsewhere = Reply(b"", 307, {"Location": f"{server.url}/collections"})
+    with SearchServer(lambda query, time: elsewhere) as other:
+        monkeypatch.setenv("QDRANT_URL", other.url.removesuffix("/search"))
         with pytest.raises(RetrieverError, match="307"):
             made().check()
     assert server.log == []
@@ -205,10 +194,10 @@ def test_a_key_does_not_follow_a_redirection(server, monkeypatch):
 
 @pytest.mark.usefixtures("processes")
 def test_nothing_of_qdrant_is_loaded_before_it_is_used():
-    code = (
-        "import sys, ragsweep_engines.qdrant_retriever; assert not [n for n in sys.modules if n.startswith('qdrant_')]"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    code = "import sys, ragsweep_engines.qdrant_retriever; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert "ragsweep_engines" in loaded
+    assert "qdrant_client" not in loaded
 
 
 def run_without_key(application, *given):

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import defaultdict
 from dataclasses import replace
 from importlib import metadata
 from importlib.util import find_spec
@@ -37,6 +38,8 @@ from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.judging import judge
 from ragsweep.tasks.ranking.metrics import ndcg
 
+pytestmark = pytest.mark.usefixtures("models")
+
 TEXTS = ["What do the letters SNCU and FRU stand for?", "Iron, calcium and deworming tablets. " * 20]
 LENGTHS = [f"{text} {'more words of it ' * repeats}" for repeats in (0, 7, 100) for text in TEXTS]
 
@@ -45,17 +48,12 @@ def encoder(model="sentence-transformers/all-MiniLM-L6-v2", **settings):
     return SentenceTransformerEncoder(model, **{"device": "cpu", **settings})
 
 
-def plain(model=None):
+@pytest.fixture(scope="module")
+def minilm():
     """What sentence-transformers itself loads."""
     from sentence_transformers import SentenceTransformer
 
-    return SentenceTransformer(str(model or encoder().folder), device="cpu", local_files_only=True)
-
-
-@pytest.fixture(scope="module")
-def minilm(models):
-    """The library's own MiniLM."""
-    return plain()
+    return SentenceTransformer(str(encoder().folder), device="cpu", local_files_only=True)
 
 
 def saved(folder, *parts, **settings):
@@ -90,33 +88,27 @@ def static(folder):
     return saved(folder / "static", modules.StaticEmbedding(words, embedding_dim=8))
 
 
-@pytest.mark.usefixtures("models")
-def test_embeddings_are_those_of_sentence_transformers_normalised(minilm, tmp_path):
+def test_embeddings_are_those_of_sentence_transformers_normalised(minilm, tmp_path, store):
     """MiniLM's, and those of models of another architecture, which have no module that normalises."""
     from torch import manual_seed
 
     manual_seed(0)
-    models = [(minilm, str(encoder().folder), 1e-6), (*distilbert(tmp_path), 2e-6), (*static(tmp_path), 1e-6)]
-    for model, folder, atol in models:
-        expected = model.encode([*LENGTHS, "iron tea"], normalize_embeddings=True)
-        for role in ("query", "passage"):
+    of_tokens = static(tmp_path)
+    models = [(minilm, str(encoder().folder), 1e-6), (*distilbert(tmp_path), 2e-6), (*of_tokens, 1e-6)]
+    for role in ("query", "passage"):
+        for model, folder, atol in models:
+            expected = model.encode([*LENGTHS, "iron tea"], normalize_embeddings=True)
             embeddings = encoder(folder).encode([*LENGTHS, "iron\ftea"], role)  # a page break is between two words
             np.testing.assert_allclose(embeddings, expected, atol=atol, err_msg=folder)
+        without_tokens = embed(encoder(of_tokens[1]), store, ["", "iron", " "], role)[[0, 2]]
+        np.testing.assert_allclose(without_tokens, 8**-0.5)
     shortened = encoder(dimensions=48).reduce(encoder().encode(TEXTS, "passage"))
     np.testing.assert_allclose(shortened, minilm.encode(TEXTS, truncate_dim=48, normalize_embeddings=True), atol=1e-6)
-
-
-@pytest.mark.usefixtures("models")
-def test_a_text_without_tokens_has_an_embedding_of_length_1(tmp_path, store):
-    for role in ("query", "passage"):
-        embeddings = embed(encoder(static(tmp_path / role)[1]), store, ["", "iron", " "], role)
-        np.testing.assert_allclose(embeddings[[0, 2]], 8**-0.5)
 
 
 BF16 = pytest.param("bf16", marks=pytest.mark.skipif(not cpu_has_bf16(), reason="this machine has no bf16"))
 
 
-@pytest.mark.usefixtures("models")
 @pytest.mark.parametrize("precision", ["fp32", BF16])
 def test_an_embedding_depends_neither_on_other_texts_nor_on_the_number_of_threads(precision):
     import torch
@@ -135,7 +127,6 @@ def test_an_embedding_depends_neither_on_other_texts_nor_on_the_number_of_thread
     assert (together[:2] != expected).any() == (made.fingerprint != usual.fingerprint) == is_other
 
 
-@pytest.mark.usefixtures("models")
 @pytest.mark.skipif(find_spec("optimum") is not None, reason="optimum is installed")
 @pytest.mark.parametrize("backend", ["onnx", "openvino"])
 def test_a_backend_is_handed_to_sentence_transformers_which_says_what_it_needs(backend):
@@ -146,14 +137,12 @@ def test_a_backend_is_handed_to_sentence_transformers_which_says_what_it_needs(b
         made.encode(TEXTS, "passage")
 
 
-@pytest.mark.usefixtures("models")
 @pytest.mark.skipif(cpu_has_bf16(), reason="this CPU has bf16")
 def test_bf16_is_refused_where_the_cpu_has_none():
     with pytest.raises(EncoderError, match=r"encoder\.precision: this CPU has no bf16"):
         encoder(precision="bf16")
 
 
-@pytest.mark.usefixtures("models")
 def test_a_batch_size_and_a_device_count_where_they_move_the_last_bits(monkeypatch):
     import torch
 
@@ -192,7 +181,7 @@ def test_a_family_is_known_by_the_name_of_the_model():
 
 
 @pytest.fixture
-def minilm_as(tmp_path, models):
+def minilm_as(tmp_path):
     """Writes MiniLM under another name, with such prompts in its files."""
 
     def write(name, **prompts):
@@ -225,7 +214,6 @@ def test_a_prompt_precedes_the_texts_of_its_role_and_an_empty_one_is_none(minilm
             np.testing.assert_allclose(prompted, encoder(prompts={}).encode([text], role), atol=1e-6)
 
 
-@pytest.mark.usefixtures("models")
 def test_prompts_count_in_the_fingerprint_and_embeddings_are_kept_by_the_prompt_of_their_role(store):
     made, asking = encoder(), encoder(prompts={"query": "ask: "})
     assert made.fingerprint != asking.fingerprint
@@ -261,15 +249,14 @@ class Lengths(Encoder):
 
 
 def by_products(query):
-    """The passages by inner product with a query, by a slow loop."""
-    [of_query, *embeddings] = Lengths().encode([query, *PASSAGES], "query").tolist()
-    scores = [sum(a * b for a, b in zip(of_query, embedding, strict=True)) for embedding in embeddings]
-    order = sorted(range(len(scores)), key=lambda at: (-scores[at], at))
-    return order, [scores[at] for at in order]
+    """The passages by inner product with a query, which is a whole number."""
+    scores = Lengths().encode(PASSAGES, "passage") @ Lengths().encode([query], "query")[0]
+    order = np.argsort(-scores, kind="stable")
+    return order.tolist(), scores[order].tolist()
 
 
 @pytest.fixture(scope="module")
-def dot(tmp_path_factory, models):
+def dot(tmp_path_factory):
     """MiniLM with the pooling of multi-qa-mpnet-base-dot-v1 and its likes, saved as they are; and its folder."""
     from sentence_transformers.sentence_transformer import modules
 
@@ -301,10 +288,10 @@ def test_the_whole_manual_has_the_score_of_sentence_transformers_own_evaluator(d
     ranking = rank(DenseRetriever(encoder(folder), NO_STORE), manual_search, 5)
     qrels, units = manual_pages.qrels, manual_pages.passage_units
     score = float(ndcg(judge(units[ranking.passages], qrels.query, qrels.unit, qrels.grade), 5).mean())
-    relevant = {}
+    relevant = defaultdict(set)
     for query, unit in zip(qrels.query.tolist(), qrels.unit.tolist(), strict=True):
-        relevant.setdefault(str(query), set()).add(str(unit))
-    corpus = {str(unit): text for unit, text in zip(units.tolist(), manual_search.passages, strict=True)}
+        relevant[str(query)].add(str(unit))
+    corpus = dict(zip(map(str, units.tolist()), manual_search.passages, strict=True))
     queries = {str(row): text for row, text in enumerate(manual_search.queries)}
     cutoffs = {key: [5] for key in ("ndcg_at_k", "accuracy_at_k", "precision_recall_at_k", "mrr_at_k", "map_at_k")}
     evaluator = InformationRetrievalEvaluator(queries, corpus, relevant, **cutoffs, show_progress_bar=False)
@@ -319,15 +306,13 @@ FIRST = Ranking(np.array([(0, 1, 2)] * 2), np.array([(3.0, 2.0, 1.0)] * 2))
 def test_dense_retrieval_and_a_reranker_compare_by_inner_products_and_say_so():
     search, reranker = Search(PASSAGES, QUERIES), EncoderReranker(Lengths(), NO_STORE)
     assert "inner product" in reranker.formula
-    rankings = [
-        rank(DenseRetriever(Lengths(), NO_STORE, index), search, 6) for index in (ExactIndex(), FaissIndex("HNSW32"))
-    ]
     reranked = reranker.rerank(search, FIRST, 3)
-    for row, query in enumerate(QUERIES):
-        order, scores = by_products(query)
-        for ranking in rankings:
+    for index in (ExactIndex(), FaissIndex("HNSW32")):
+        ranking = rank(DenseRetriever(Lengths(), NO_STORE, index), search, 6)
+        for row, query in enumerate(QUERIES):
+            order, scores = by_products(query)
             assert (ranking.passages[row].tolist(), ranking.scores[row].tolist()) == (order, scores)
-        assert reranked.scores[row].tolist() == [score for at, score in zip(order, scores, strict=True) if at < 3]
+            assert reranked.scores[row].tolist() == [score for at, score in zip(order, scores, strict=True) if at < 3]
 
 
 def test_a_model_for_another_similarity_is_refused_and_shortened_embeddings_keep_their_lengths(dot, tmp_path):
@@ -375,10 +360,8 @@ def test_embeddings_of_wordllama_are_those_of_its_own_inference_on_its_own_files
 @pytest.mark.usefixtures("processes")
 def test_nothing_of_wordllama_is_imported_but_its_files_are_read():
     """The package sets up logging for the whole process, and its loader downloads."""
-    code = (
-        "import sys; from ragsweep.retrieval import WordLlamaEncoder; WordLlamaEncoder().encode(['iron'], 'query');"
-        "assert not {'wordllama', 'requests', 'torch'} & set(sys.modules), set(sys.modules)"
-    )
+    code = "from ragsweep.retrieval import WordLlamaEncoder; WordLlamaEncoder().encode(['iron'], 'query');"
+    code += "import sys; assert not {'wordllama', 'requests', 'torch'} & {*sys.modules}"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -387,12 +370,9 @@ def test_other_files_of_wordllama_have_another_fingerprint_and_a_missing_package
     installed = Path(metadata.distribution("wordllama").locate_file("wordllama"))
     fingerprints = {WordLlamaEncoder().fingerprint}
     for changed in ("weights", "tokenizers"):
-        folder = tmp_path / changed / "wordllama"
-        for part in ("weights", "tokenizers"):
-            [file] = (installed / part).glob("l2*")
-            (folder / part).mkdir(parents=True)
-            (folder / part / file.name).write_bytes(b"{}" if part == changed else file.read_bytes())
-        (folder / "__init__.py").touch()
+        folder = shutil.copytree(installed, tmp_path / changed / "wordllama")
+        [file] = (folder / changed).glob("l2*")
+        file.write_bytes(b"{}")
         with monkeypatch.context() as patch:
             patch.syspath_prepend(str(folder.parent))
             patch.delitem(sys.modules, "wordllama", raising=False)

@@ -226,20 +226,22 @@ def test_a_response_without_usable_text_says_why_and_its_start_is_given_where_it
         read("It could be A", "error")
 
 
-REFUSALS = {
-    "I cannot answer this question.": True,
-    "As an AI language model, I cannot provide medical advice.": True,
-    "Sorry, I can\u2019t assist with that request.": True,
-    "I cannot give medical advice. However, the correct answer is B.": False,
-    "I'm sorry, but the answer is B.": False,
-    "I cannot recommend iron enough. Take it daily.": False,
-    "I am sorry to say that tea stops iron.": False,
-    "I cannot answer this. " * 30: False,
-}
+REFUSALS = [
+    "I cannot answer this question.",
+    "As an AI language model, I cannot provide medical advice.",
+    "Sorry, I can\u2019t assist with that request.",
+]
+NO_REFUSALS = [
+    "I cannot give medical advice. However, the correct answer is B.",
+    "I'm sorry, but the answer is B.",
+    "I cannot recommend iron enough. Take it daily.",
+    "I am sorry to say that tea stops iron.",
+    "I cannot answer this. " * 30,
+]
 
 
 def test_a_text_refuses_if_it_does_nothing_else():
-    assert {text: is_refusal(text) for text in REFUSALS} == REFUSALS
+    assert [text for text in (*REFUSALS, *NO_REFUSALS) if is_refusal(text)] == REFUSALS
 
 
 def test_json_is_read_without_what_is_around_it():
@@ -283,36 +285,20 @@ NO_KEYS = """
 """
 
 
-VALUES = {
-    "Bearer gsk_0123": True,
-    "Authorization: bearer gsk_0123": True,
-    "postgresql://user:pass@host/db": True,
-    "redis://:pass@host": True,
-    "Basic dXNlcjpwYXNzd29yZA==": True,
-    "Token 0123456789": True,
-    "ApiKey bXkta2V5": True,
-    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dozjgNryP4J3jVmN": True,
-    "sk-proj-0123456789abcdef": True,
-    "ghp_0123456789abcdefghij": True,
-    "hf_0123456789abcdefghij": True,
-    "AKIAIOSFODNN7EXAMPLE": True,
-    "Basic research of iron": False,
-    "token by token": False,
-    "Token": False,
-    "sk-SK": False,
-    "gpt-4o-mini-2024-07-18": False,
-    "hf-internal-testing/tiny-random-gpt2-for-tests": False,
-    "HuggingFaceTB/SmolLM2-135M-Instruct": False,
-    "https://host:8080/v1/@scope/name": False,
-    "the bearer of this letter": False,
-    "mail a@b.org": False,
-}
+LIKE_KEYS = """Bearer gsk_0123 | Authorization: bearer gsk_0123 | postgresql://user:pass@host/db | redis://:pass@host
+| Basic dXNlcjpwYXNzd29yZA== | Token 0123456789 | ApiKey bXkta2V5 | sk-proj-0123456789abcdef | ghp_0123456789abcdefghij
+| eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dozjgNryP4J3jVmN | hf_0123456789abcdefghij | AKIAIOSFODNN7EXAMPLE"""
+UNLIKE_KEYS = """Basic research of iron | token by token | Token | sk-SK | gpt-4o-mini-2024-07-18 | mail a@b.org
+| hf-internal-testing/tiny-random-gpt2-for-tests | HuggingFaceTB/SmolLM2-135M-Instruct | the bearer of this letter
+| https://host:8080/v1/@scope/name"""
 
 
 def test_names_and_values_of_keys_are_recognised_and_no_others():
     assert [name for name in KEYS.split() if not is_named_like_key(name)] == []
     assert [name for name in NO_KEYS.split() if is_named_like_key(name)] == []
-    assert {value: is_like_key(value) for value in VALUES} == VALUES
+    like, unlike = (" ".join(text.split()).split(" | ") for text in (LIKE_KEYS, UNLIKE_KEYS))
+    assert [value for value in like if not is_like_key(value)] == []
+    assert [value for value in unlike if is_like_key(value)] == []
 
 
 def test_fields_are_looked_at_at_any_depth():

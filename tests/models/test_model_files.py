@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -21,60 +22,56 @@ LONG = ["What do SNCU and FRU stand for?", "iron, calcium and deworming tablets 
 
 
 @pytest.fixture
-def minilm(tmp_path):
-    """Copies of the bundled model that a test may spoil, under a name."""
+def spoiled(tmp_path):
+    """Copies of the bundled model, of which files have other content, a change of theirs, or none."""
 
-    def copied(name):
-        return shutil.copytree(model_folder(MINILM), tmp_path / name, copy_function=os.symlink)
+    def copied(changes):
+        folder = shutil.copytree(model_folder(MINILM), tmp_path / str(uuid4()), copy_function=os.symlink)
+        for name, content in changes.items():
+            new = content((folder / name).read_bytes()) if callable(content) else content
+            (folder / name).unlink(missing_ok=True)  # what it leads to is the bundled model's
+            if new is not None:
+                (folder / name).write_bytes(new if isinstance(new, bytes) else json.dumps(new).encode())
+        return folder
 
     return copied
+
+
+def without(part):
+    """Leaves out the tensors with this in their names."""
+
+    def change(content):
+        from safetensors.numpy import load, save
+
+        kept = {name: tensor for name, tensor in load(content).items() if part not in name}
+        return save(kept, metadata={"format": "pt"})
+
+    return change
+
+
+def changed(**settings):
+    return lambda content: json.loads(content) | settings
 
 
 def encode(folder, texts=LONG):
     return SentenceTransformerEncoder(str(folder), device="cpu").encode(texts, "passage")
 
 
-def rewrite(file, content):
-    """Replace a file; its content is shared with the bundled model."""
-    file.unlink(missing_ok=True)
-    file.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
-
-
-def change(file, **settings):
-    rewrite(file, json.loads(file.read_text()) | settings)
-
-
-def remove(folder, *names):
-    for name in names:
-        (folder / name).unlink()
-
-
-def without_weights(folder, part):
-    """Leave out the tensors with this in their names."""
-    from safetensors.numpy import load_file, save
-
-    tensors = load_file(folder / "model.safetensors")
-    kept = {name: tensor for name, tensor in tensors.items() if part not in name}
-    rewrite(folder / "model.safetensors", save(kept, metadata={"format": "pt"}))
-
-
-SLOW_TOKENIZER = ("special_tokens_map.json", "tokenizer_config.json", "vocab.txt")
+WEIGHTS, MODULES = "model.safetensors", "modules.json"
+NOT_NEEDED = [
+    {"README.md": None, "tokenizer.json": None},  # the slow tokenizer does
+    dict.fromkeys(["special_tokens_map.json", "tokenizer_config.json", "vocab.txt"]),  # the fast one does
+    {WEIGHTS: without("pooler")},
+    {"pytorch_model.bin": b"never read"},
+]
 
 
 @pytest.mark.usefixtures("models")
-def test_a_model_is_the_same_without_what_it_does_not_need(minilm):
+def test_a_model_is_the_same_without_what_it_does_not_need(spoiled):
     expected = encode(model_folder(MINILM))
-    for name, spoil in {
-        "without the fast tokenizer": lambda folder: remove(folder, "README.md", "tokenizer.json"),
-        "without the slow one": lambda folder: remove(
-            folder, "special_tokens_map.json", "tokenizer_config.json", "vocab.txt"
-        ),
-        "without a pooler's weights": lambda folder: without_weights(folder, "pooler"),
-        "with a pickle": lambda folder: rewrite(folder / "pytorch_model.bin", b"never read"),
-    }.items():
-        folder = minilm(name)
-        spoil(folder)
-        np.testing.assert_array_equal(encode(folder), expected, err_msg=name)
+    for changes in NOT_NEEDED:
+        folder = spoiled(changes)
+        np.testing.assert_array_equal(encode(folder), expected, err_msg=str(changes))
     assert digest_of_model(folder) == digest_of_model(model_folder(MINILM))  # a pickle beside the weights is left alone
 
 
@@ -82,73 +79,56 @@ def module(**changes):
     return [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"} | changes]
 
 
-WEIGHTS, MODULES = "model.safetensors", "modules.json"
-REFUSED = {  # a change, and what the refusal says
-    "nothing": (lambda path: remove(path, MODULES, "config.json"), "has no model: found no config.json"),
-    "pickled weights": (
-        lambda path: (path / WEIGHTS).rename(path / "pytorch_model.bin"),
-        "pytorch_model.bin is pickled and could run code, expected model.safetensors",
-    ),
-    "an adapter": (lambda path: rewrite(path / "adapter_config.json", {}), "is an adapter to another model"),
-    "code": (
-        lambda path: rewrite(path / MODULES, module(type="evil.Evil")),
-        "brings code of its own (evil.Evil), which is not run",
-    ),
-    "a module elsewhere": (
-        lambda path: rewrite(path / MODULES, module(path="../other")),
-        "modules.json: found '../other', expected a path within",
-    ),
-    "no list": (lambda path: rewrite(path / MODULES, {"type": 1}), "modules.json: expected a list of modules"),
-    "another kind of model": (
-        lambda path: change(path / "config_sentence_transformers.json", model_type="CrossEncoder"),
+PICKLED = "pytorch_model.bin is pickled and could run code, expected model.safetensors"
+REFUSED = [  # changes, and what the refusal says
+    ({MODULES: None, "config.json": None}, "has no model: found no config.json"),
+    ({WEIGHTS: None, "pytorch_model.bin": b""}, PICKLED),
+    ({"adapter_config.json": {}}, "is an adapter to another model"),
+    ({MODULES: module(type="evil.Evil")}, "brings code of its own (evil.Evil), which is not run"),
+    ({MODULES: module(path="../other")}, "modules.json: found '../other', expected a path within"),
+    ({MODULES: {"type": 1}}, "modules.json: expected a list of modules"),
+    (
+        {"config_sentence_transformers.json": changed(model_type="CrossEncoder")},
         "holds a CrossEncoder, expected a SentenceTransformer",
     ),
-}
-REFUSED_WHEN_LOADED = {
-    "no tokenizer": (lambda path: remove(path, "tokenizer.json", "vocab.txt"), "weights 30522; it is damaged or not"),
-    "no weights": (lambda path: remove(path, WEIGHTS), "cannot be loaded ("),
-    "half of the weights": (
-        lambda path: rewrite(path / WEIGHTS, (path / WEIGHTS).read_bytes()[:50_000_000]),
-        "cannot be loaded (",
-    ),
-    "a layer less": (lambda path: without_weights(path, "layer.3."), "lack encoder.layer.3."),
-    "wider": (lambda path: change(path / "config.json", hidden_size=768), "cannot be loaded ("),
-    "half a config": (lambda path: rewrite(path / "config.json", b'{"hid'), "cannot be loaded ("),
-}
+]
+REFUSED_WHEN_LOADED = [
+    ({"tokenizer.json": None, "vocab.txt": None}, "tokens and the weights 30522; it is damaged or not complete"),
+    ({WEIGHTS: None}, "cannot be loaded ("),
+    ({WEIGHTS: lambda content: content[:50_000_000]}, "cannot be loaded ("),
+    ({"config.json": changed(hidden_size=768)}, "cannot be loaded ("),
+    ({"config.json": b'{"hid'}, "cannot be loaded ("),
+    ({WEIGHTS: without("layer.3.")}, "lack encoder.layer.3."),
+]
 
 
 def refusal(action):
-    with pytest.raises(EncoderError) as refused:
+    with pytest.raises(EncoderError, match=r"\A[^\n]*\Z") as refused:
         action()
-    message = str(refused.value)
-    assert "\n" not in message
-    return message
+    return str(refused.value)
 
 
 @pytest.mark.usefixtures("models")
-def test_a_model_that_is_not_safe_or_whose_files_do_not_fit_each_other_is_refused(minilm):
-    """Before it is loaded, or when it is."""
+def test_a_model_that_is_not_safe_or_whose_files_do_not_fit_each_other_is_refused(spoiled):
+    """Before it is loaded, or when it is, also where transformers is told to be silent."""
     from transformers.utils.logging import get_verbosity, set_verbosity, set_verbosity_error
 
-    def says(name, spoil, expected, use):
-        folder = minilm(name)
-        spoil(folder)
-        assert expected in refusal(lambda: use(folder))
-
-    for name, (spoil, expected) in REFUSED.items():
-        says(name, spoil, expected, lambda folder: model_folder(str(folder)))
-    for name, (spoil, expected) in REFUSED_WHEN_LOADED.items():
-        says(name, spoil, expected, lambda folder: encode(folder, ["text"]))
+    for changes, expected in REFUSED:
+        folder = spoiled(changes)
+        assert expected in refusal(lambda folder=folder: model_folder(str(folder)))
+    for changes, expected in REFUSED_WHEN_LOADED:
+        folder = spoiled(changes)
+        assert expected in refusal(lambda folder=folder: encode(folder, ["text"]))
     before = get_verbosity()
-    set_verbosity_error()  # transformers says nothing of it then
+    set_verbosity_error()
     try:
-        says("in silence", *REFUSED_WHEN_LOADED["a layer less"], lambda folder: encode(folder, ["text"]))
+        assert expected in refusal(lambda: encode(spoiled(changes), ["text"]))
     finally:
         set_verbosity(before)
 
 
-def test_what_is_no_folder_is_refused(minilm, tmp_path, monkeypatch):
-    minilm("model")
+def test_what_is_no_folder_is_refused(spoiled, tmp_path, monkeypatch):
+    spoiled({}).rename(tmp_path / "model")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     (tmp_path / "loop").symlink_to("loop")
@@ -163,13 +143,13 @@ def test_what_is_no_folder_is_refused(minilm, tmp_path, monkeypatch):
     assert {path: message for path, message in messages.items() if expected[path] not in message} == {}
 
 
-def test_a_folder_that_is_a_link_counts_and_a_loop_of_them_ends(minilm, tmp_path):
-    folder = minilm("model")
+def test_a_folder_that_is_a_link_counts_and_a_loop_of_them_ends(spoiled, tmp_path):
+    folder = spoiled({})
     (folder / "1_Pooling").rename(tmp_path / "pooling")
     (folder / "1_Pooling").symlink_to(tmp_path / "pooling")
     (folder / "loop").symlink_to(folder)
     before = digest_of_model.__wrapped__(folder)
-    rewrite(tmp_path / "pooling" / "other.json", {})
+    (tmp_path / "pooling" / "other.json").write_text("{}")
     assert digest_of_model.__wrapped__(folder) != before
 
 

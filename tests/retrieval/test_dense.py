@@ -13,7 +13,6 @@ from ragsweep.core.errors import ConfigError, EncoderError
 from ragsweep.evaluation import average_precision, judge, mrr, ndcg, precision, recall
 from ragsweep.retrieval import (
     DenseRetriever,
-    Encoder,
     ExactIndex,
     FaissIndex,
     Reducible,
@@ -22,7 +21,7 @@ from ragsweep.retrieval import (
     rank,
 )
 from ragsweep.retrieval.indexes.exact import ExactSearch
-from ragsweep.store.stage_store import NO_STORE, Store
+from ragsweep.store.stage_store import Store
 
 FEW = st.lists(st.tuples(*[st.integers(-2, 2)] * 3), min_size=1, max_size=40)  # vectors, most of them several times
 
@@ -85,36 +84,45 @@ def test_blocks_threads_batches_blas_and_a_mapped_file_do_not_show(order, tmp_pa
         assert are_same(ExactSearch(passages)(queries, 50), expected)
 
 
+PASSAGES, QUERIES, DIMENSIONS = 1500, 20, 128
+
+
+@dataclass(frozen=True)
+class DrawnEncoder(Reducible):
+    """Embeds the text of a number as random numbers, the later the smaller, and remembers what it was asked for."""
+
+    asked: list[str] = field(default_factory=list)
+    fingerprint = "drawn"
+
+    def encode(self, texts, role):
+        self.asked.extend(texts)
+        drawn = [np.random.default_rng([int(text), role == "query"]).standard_normal(DIMENSIONS) for text in texts]
+        embeddings = (np.array(drawn) + 0.1) * np.linspace(1, 0.2, DIMENSIONS)
+        return (embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)).astype(np.float32)
+
+
 HNSW = FaissIndex("HNSW4", {"efConstruction": 8}, {"efSearch": 12})
 IVF_PQ = FaissIndex("IVF16,PQ2", search={"nprobe": 2})
 
 
-class ClusteredEncoder(Encoder):
-    """Embeds the text of a number as a random vector near one of a few centres."""
-
-    fingerprint = "clustered"
-
-    def encode(self, texts, role):
-        centres = np.random.default_rng(0).standard_normal((20, 16))
-        drawn = [np.random.default_rng([int(text), role == "query"]) for text in texts]
-        embeddings = np.array([rng.choice(centres) + 0.8 * rng.standard_normal(16) for rng in drawn])
-        return (embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)).astype(np.float32)
-
-
 @pytest.fixture
 def retrieve(store):
-    """The ranking of an index at depth 10."""
-    search = Search(tuple(map(str, range(1500))), tuple(map(str, range(30))))
-    return lambda index, depth=10, of=store: rank(DenseRetriever(ClusteredEncoder(), of, index), search, depth)
+    """The ranking of all queries."""
+    search = Search(tuple(map(str, range(PASSAGES))), tuple(map(str, range(QUERIES))))
+
+    def retrieve(index=None, depth=10, of=store, **settings):
+        return rank(DenseRetriever(DrawnEncoder(**settings), of, index or ExactIndex()), search, depth)
+
+    return retrieve
 
 
 @pytest.mark.usefixtures("long_work")
 def test_an_index_that_finds_everything_gives_the_exact_ranking(retrieve):
-    exact, probes = retrieve(ExactIndex(), 1500), {"nprobe": 4}
-    indexes = {"Flat": {}, "HNSW32": {"efSearch": 1500}, "IVF4,PQ8": probes, "OPQ8,IVF4,PQ8": probes, "SQ8": {}}
+    exact, probes = retrieve(ExactIndex(), PASSAGES), {"nprobe": 4}
+    indexes = {"Flat": {}, "HNSW32": {"efSearch": PASSAGES}, "IVF4,PQ8": probes, "OPQ8,IVF4,PQ8": probes, "SQ8": {}}
     for factory, search in indexes.items():
-        ranking = retrieve(FaissIndex(factory, search=search), 1500)
-        assert ranking.recall_of_exact.tolist() == [1] * 30, factory
+        ranking = retrieve(FaissIndex(factory, search=search), PASSAGES)
+        assert ranking.recall_of_exact.tolist() == [1] * QUERIES, factory
         assert are_same(ranking, exact), factory
     assert are_same(retrieve(FaissIndex("Flat")), retrieve(ExactIndex()))  # at any depth
 
@@ -136,7 +144,7 @@ def test_recall_is_the_share_of_the_exact_passages_that_were_found_and_is_kept(r
 def test_the_number_of_threads_does_not_show_in_an_index(index):
     import faiss
 
-    passages, built, before = ClusteredEncoder().encode(range(1500), "passage"), [], faiss.omp_get_max_threads()
+    passages, built, before = DrawnEncoder().encode(range(PASSAGES), "passage"), [], faiss.omp_get_max_threads()
     for threads in (1, 4):
         faiss.omp_set_num_threads(threads)
         index.open(passages, lambda settings, build: built.append(build()) or built[-1])
@@ -182,42 +190,12 @@ def test_minilm_on_scifact_gives_the_published_figures(scifact, scifact_store):
     assert {metric: metric(judged, 10).mean() for metric in PUBLISHED} == pytest.approx(PUBLISHED, abs=0.0005)
 
 
-# Fewer dimensions
-
-PASSAGES, QUERIES, DIMENSIONS = 600, 20, 128
-
-
-@dataclass(frozen=True)
-class DrawnEncoder(Reducible):
-    """Embeds the text of a number as random numbers, the later the smaller, and remembers what it was asked for."""
-
-    asked: list[str] = field(default_factory=list)
-    fingerprint = "drawn"
-
-    def encode(self, texts, role):
-        self.asked.extend(texts)
-        drawn = [np.random.default_rng([int(text), role == "query"]).standard_normal(DIMENSIONS) for text in texts]
-        embeddings = (np.array(drawn) + 0.1) * np.linspace(1, 0.2, DIMENSIONS)
-        return (embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)).astype(np.float32)
-
-
-SEARCH = Search(tuple(map(str, range(PASSAGES))), tuple(map(str, range(QUERIES))))
-
-
-def drawn(depth=10, store=NO_STORE, **settings):
-    return rank(DenseRetriever(DrawnEncoder(**settings), store), SEARCH, depth)
-
-
-def test_a_sweep_over_dimensions_and_depths_encodes_every_text_once_and_ranks_otherwise(store):
+def test_a_sweep_over_dimensions_and_depths_encodes_every_text_once_and_ranks_otherwise(retrieve):
     asked = []
-    rankings = [drawn(store=store, asked=asked, dimensions=number) for number in (None, 64, 32)]
+    rankings = [retrieve(asked=asked, dimensions=number) for number in (None, 64, 32)]
+    retrieve(depth=3, asked=asked)
     once = {"queries": QUERIES, "passages": PASSAGES, "timing": 1 + QUERIES}  # one to warm up
     assert len(asked) == sum(once.values())
     assert len({ranking.scores.tobytes() for ranking in rankings}) == 3
-    drawn(depth=3, store=store, asked=asked)
-    assert len(asked) == sum(once.values())
-
-
-def test_more_dimensions_than_there_are_cannot_be_kept():
     with pytest.raises(EncoderError, match=r"^encoder.dimensions: found 129, expected at most the model's 128$"):
-        drawn(dimensions=129)
+        retrieve(dimensions=129)

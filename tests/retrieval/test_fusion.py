@@ -6,9 +6,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-import small
-import yaml
-from application import succeeded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
@@ -18,6 +15,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.retrieval import (
     DenseRetriever,
     Encoder,
+    FusedRetriever,
     Fusion,
     HybridRetriever,
     ReciprocalRankFusion,
@@ -93,12 +91,6 @@ def test_scores_equal_those_of_ranx(ranx, fusion, norm, method, rankings):
     assert dict(fused) == pytest.approx(fused_by_ranx(ranx, rankings, norm, *method), abs=1e-9)
 
 
-def test_equal_scores_are_all_normalised_to_the_same():
-    equal = ranking_of(dict.fromkeys(range(3), 0.1))
-    for norm, score in (("minmax", 1.0), ("zscore", 0.0), ("none", 0.1)):
-        assert pairs_of(WeightedSum(norm=norm).fuse([equal])) == [[(passage, score) for passage in range(3)]]
-
-
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("name", FUSIONS)
 @FEW
@@ -146,10 +138,13 @@ def test_alpha_has_no_effect_on_a_fusion_without_weights_and_others_take_theirs_
         hybrid(fusion=WeightedSum([0.5, 0.5]))
 
 
-def test_a_fusion_by_ranks_gives_no_rank_to_what_was_not_retrieved(letters):
+def test_a_fusion_by_ranks_gives_no_rank_to_what_was_not_retrieved_and_equal_scores_one_norm(letters):
     by_ranks = {"candidates": None, "fusion": ReciprocalRankFusion()}
     hybrid = HybridRetriever(DenseRetriever(letters, NO_STORE), SPARSE, **by_ranks)
     assert hybrid.rank(Search(("iron", "tea", "zinc"), ("xyz",)), 1).scores.tolist() == [[0.7 / 61]]
+    equal = ranking_of(dict.fromkeys(range(3), 0.1))
+    for norm, score in (("minmax", 1.0), ("zscore", 0.0), ("none", 0.1)):
+        assert pairs_of(WeightedSum(norm=norm).fuse([equal])) == [[(passage, score) for passage in range(3)]]
 
 
 # Against a slow loop
@@ -167,25 +162,21 @@ class LetterCounts(Encoder):
         return np.array([[text.count(chr(letter)) for letter in range(97, 123)] for text in texts], np.float32)
 
 
-def documents(seed):
-    generator = np.random.default_rng(seed)
-    return [" ".join(["clinic", *generator.choice(WORDS, generator.integers(3, 9))]) for _ in range(PASSAGES)]
-
-
 def search_of(left_out):
     """As in ArguAna each query is a document, which is left out for it, with some further documents or none.
 
     All passages share a word, so that none scores 0: what is left out would be the only one that does.
     """
-    texts = documents(1)
+    rng = np.random.default_rng(1)
+    texts = [" ".join(["clinic", *rng.choice(WORDS, rng.integers(3, 9))]) for _ in range(PASSAGES)]
     unranked = [(query, (query + 7 * other) % PASSAGES) for query in range(ASKED) for other in range(left_out)]
     return Search(tuple(texts), tuple(texts[:ASKED]), unranked=np.array(unranked, dtype=np.int64).reshape(-1, 2))
 
 
 def zscore(scores):
     values = [*scores.values()]
-    deviation = np.std(values)
-    return {passage: (score - np.mean(values)) / deviation if deviation else 0.0 for passage, score in scores.items()}
+    mean, deviation = np.mean(values), np.std(values)
+    return {passage: (score - mean) / deviation if deviation else 0.0 for passage, score in scores.items()}
 
 
 def reciprocal_rank(scores):
@@ -209,44 +200,35 @@ def slow(search, query, norm, candidates, *, by_rank):
     return fused
 
 
+NORMS = {  # a fusion, and what becomes of the scores of a ranking by passage
+    "minmax": (WeightedSum(), normalised),
+    "zscore": (WeightedSum(norm="zscore"), zscore),
+    "none": (WeightedSum(norm="none"), dict),
+    "rrf": (ReciprocalRankFusion(), reciprocal_rank),
+}
+
+
 @pytest.mark.parametrize("candidates", [100, None])
-@pytest.mark.parametrize(
-    ("fusion", "norm"),
-    [
-        (WeightedSum(), normalised),
-        (WeightedSum(norm="zscore"), zscore),
-        (WeightedSum(norm="none"), dict),
-        (ReciprocalRankFusion(), reciprocal_rank),
-    ],
-    ids=["minmax", "zscore", "none", "rrf"],
-)
-def test_the_scores_are_those_of_a_loop_and_what_is_left_out_takes_no_part(fusion, norm, candidates):
+@pytest.mark.parametrize("name", NORMS)
+def test_the_scores_are_those_of_a_loop_and_what_is_left_out_takes_no_part(name, candidates):
+    fusion, norm = NORMS[name]
     retriever = HybridRetriever(DenseRetriever(LetterCounts(), NO_STORE), SPARSE, ALPHA, candidates, fusion)
     for left_out in (0, 3):
         search = search_of(left_out)
         for query, pairs in enumerate(pairs_of(rank(retriever, search, PASSAGES))):
-            expected = slow(search, query, norm, candidates, by_rank=norm is reciprocal_rank)
+            expected = slow(search, query, norm, candidates, by_rank=name == "rrf")
             assert dict(pairs) == pytest.approx(expected, abs=1e-9)
 
 
-FORMULAS = {
-    "rrf": "score: 1 / (60 + rank in dense) + 1 / (60 + rank in static) + 1 / (60 + rank in sparse)\n"
-    "norm:  1 / (60 + rank in this part)\n",
-    "minmax": " * norm of static + 0.333333 * norm of sparse\nnorm:  the score of this part, from 0 ",
-}
-
-
-def test_a_run_is_recorded_with_its_fusion_reproduced_and_explained(application, dataset):
-    three = ["retriever=three_way", "retriever.rankers.dense.encoder=wordllama", "retriever.fusion=rrf,minmax"]
-    succeeded(application.run("-m", *dataset, "k=3", *three))
-    runs = {run.info.run_name.removeprefix("fusion="): run for run in application.children()}
-    recorded = yaml.safe_load((application.artifacts(runs["rrf"]) / "config" / "config.yaml").read_text())
-    target = "ragsweep.retrieval.ReciprocalRankFusion"
-    assert recorded["retriever"]["fusion"] == {"_target_": target, "constant": 60, "weights": None}
-    params = runs["rrf"].data.params
-    assert (params["retriever.fusion"], params["retriever.fusion.constant"]) == ("ReciprocalRankFusion", "60")
-    reproduced = succeeded(application.script_here("reproduce", runs["rrf"].info.run_id, *dataset[2:]))
-    assert "fusion=rrf: identical" in reproduced.stdout
-    for name, formula in FORMULAS.items():
-        given = [runs[name].info.run_id, small.QUERIES[1][0], *dataset[2:]]
-        assert formula in succeeded(application.script_here("explain", *given)).stdout
+@pytest.mark.parametrize(
+    ("fusion", "formula", "norm"),
+    [
+        (ReciprocalRankFusion(), "1 / (60 + rank in one) + 1 / (60 + rank in two)", "1 / (60 + rank in this part)"),
+        (WeightedSum([0.9, 0.1]), "0.9 * norm of one + 0.1 * norm of two", "the score of this part, from 0 "),
+    ],
+)
+def test_a_trace_says_how_the_score_is_made(fusion, formula, norm):
+    rankers = {"one": SPARSE, "two": SparseRetriever(NO_STORE, b=0.1)}
+    trace = FusedRetriever(rankers, fusion=fusion).trace(Search(("iron", "tea"), ("tea",)), 0)
+    assert trace.formula == formula
+    assert trace.normalisation.means.startswith(norm)

@@ -232,7 +232,7 @@ class TestWritten(IngestContract):
 
     def make(self, store, **settings):
         model = OpenAIModel(model="model", base_url=self.url, store=store)
-        return WrittenIngest(**{"language_model": model, "prompt": "Passage: {passage}", **settings})
+        return WrittenIngest(**{"language_model": model, "prompt": "Passage: {passage}", "store": store, **settings})
 
 
 def texts_of(ingest):
@@ -283,33 +283,28 @@ CONCURRENCY = 2
 PASSAGES = 6
 
 
-class Server(EndpointServer):
-    """Writes one question, and waits before the fourth response until it may hurry."""
-
-    def __init__(self):
-        super().__init__(self.question)
-        self.in_the_middle, self.hurry = threading.Event(), threading.Event()
-
-    def question(self, prompt, times):
-        if len(self.requests) > PASSAGES // 2:
-            self.in_the_middle.set()
-            self.hurry.wait(20)
-        return completion(f"Quokka or {prompt.split()[-1]}?")
-
-
 @pytest.mark.extra("openai")
 def test_a_killed_run_pays_for_nothing_twice_and_leaves_with_what_was_written(application, dataset, tmp_path):
-    with Server() as server:
+    in_the_middle, hurry = threading.Event(), threading.Event()
+
+    def question(prompt, times):
+        """One question; the fourth waits until it may hurry."""
+        if len(server.requests) > PASSAGES // 2:
+            in_the_middle.set()
+            hurry.wait(20)
+        return completion(f"Quokka or {prompt.split()[-1]}?")
+
+    with EndpointServer(question) as server:
         of_model = ["language_model.model=model", f"language_model.base_url={server.url}"]
         places = [f"store.path={tmp_path / 'store'}", *of_model]
         asked = ["ingest=questions", "ingest.lines=1", "language_model=openai"]
         asked += [f"language_model.concurrency={CONCURRENCY}", "retriever=sparse", "k=1"]
 
         process = application.start(*dataset, *places, *asked, OPENAI_API_KEY=KEY)
-        assert server.in_the_middle.wait(120), process.communicate()
+        assert in_the_middle.wait(120), process.communicate()
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=60)
-        server.hurry.set()
+        hurry.set()
         assert {*server.asked.copy().values()} == {1}
         done = succeeded(application.run(*dataset, *places, *asked, OPENAI_API_KEY=KEY))
         assert re.search(r"model: [2-5] requests to .*tokens in and \d+ out", done.stderr)  # not for all six

@@ -156,15 +156,6 @@ ANY_CASE = [
     ("hB a1C", "hB a1C (glycated haemoglobin)"),
     ("Who?", "Who (World Health Organization)?"),
 ]
-REPLACED = [
-    ("Hb at the first ANC", "haemoglobin at the first antenatal care"),
-    ("PPH", "postpartum haemorrhage, primary pulmonary hypertension"),
-]
-ANY_CASE = [
-    ("anc and öpnv", "anc (antenatal care) and öpnv (öffentlicher Nahverkehr)"),
-    ("hB a1C", "hB a1C (glycated haemoglobin)"),
-    ("Who?", "Who (World Health Organization)?"),
-]
 
 
 def test_whole_words_are_written_out(written_out):
@@ -181,13 +172,10 @@ FAULTS = [
 ]
 
 
-def test_a_fault_in_the_table_is_named_with_its_line(written_out):
+def test_a_fault_in_the_table_is_named_with_its_line_and_its_content_counts_but_not_its_path(written_out, tmp_path):
     for table, message in FAULTS:
         with pytest.raises(DatasetError, match=message):
             written_out("ANC", table)
-
-
-def test_the_content_of_the_table_counts_and_not_its_path(tmp_path):
     for name, text in (("a", TABLE), ("b", TABLE), ("c", TABLE.replace("care", "clinic"))):
         (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
     made = [Abbreviations(str(tmp_path / f"{name}.csv")) for name in "abc"]
@@ -202,7 +190,7 @@ class TestAbbreviations(RewriterContract):
 
     @pytest.fixture(autouse=True)
     def table(self, tmp_path):
-        (tmp_path / "table.csv").write_text("abbreviation,expansion\niron,ferrous sulphate\n")
+        (tmp_path / "table.csv").write_text(TABLE)
         type(self).settings: ClassVar = {"table": str(tmp_path / "table.csv")}
 
 
@@ -224,9 +212,8 @@ def write(prompt, times):
     question = next(line for line in prompt.splitlines() if line.startswith("Question: "))[10:]
     if prompt.endswith("Passage:"):
         return completion(f"Iron and folic acid\ntablets. {question.upper()}")
-    return completion(
-        f"Here are some:\n1. Iron against {question}\n2) “Folic acid, {question}”\n- {question}\n\n4. Zinc"
-    )
+    listed = f"1. Iron against {question}\n2) “Folic acid, {question}”\n- {question}\n\n4. Zinc"
+    return completion(f"Here are some:\n{listed}")
 
 
 @pytest.fixture(scope="module")
@@ -265,11 +252,15 @@ class TestMulti(TestHyDE):
 
 
 @pytest.mark.extra("openai")
-def test_what_is_written_finds_what_the_query_does_not(model):
+def test_what_is_written_finds_what_the_query_does_not_and_is_paid_for_once(model, server):
+    """A pipeline expands queries for the ranking, for the table of queries and to explain, also without a store."""
     assert (rank(SPARSE, TABLETS, 3).passages == -1).all()
-    ranking = rank(PipelineRetriever(SPARSE, hyde(model)), TABLETS, 3)
+    pipeline = PipelineRetriever(SPARSE, hyde(replace(model, store=NO_STORE)))
+    ranking = rank(pipeline, TABLETS, 3)
     assert ranking.passages[0, 0] == 1
     assert ranking.latency_ms[0] >= 1  # a request takes its time
+    assert "Iron" in pipeline.details(TABLETS)["searched"][0]
+    assert len(server.requests) == 1
 
 
 @pytest.mark.extra("openai")
@@ -284,15 +275,6 @@ def test_phrasings_are_the_lines_without_marks_and_the_query_stands_for_those_th
     searches, _, changes, _ = multi(model, lines=2).expand(search, SPARSE)
     assert [searched.queries for searched in searches] == [("pallor", "zinc"), ("Only one", "zinc"), ("pallor", "zinc")]
     assert changes == ("2 words by the model", "")
-
-
-@pytest.mark.extra("openai")
-def test_a_run_without_a_store_pays_once(model, server):
-    """A pipeline expands queries for the ranking, for the table of queries and to explain."""
-    pipeline = PipelineRetriever(SPARSE, hyde(replace(model, store=NO_STORE)))
-    rank(pipeline, TABLETS, 3)
-    assert "Iron" in pipeline.details(TABLETS)["searched"][0]
-    assert len(server.requests) == 1
 
 
 CHANGES = {"model": "other", "base_url": "http://127.0.0.1:1/v1", "temperature": 1.0, "seed": 1}

@@ -164,26 +164,18 @@ def anything(draw):
 
 
 def is_ranking(passages, scores):
-    """The rules of `Ranking`, one entry after the other."""
-    if passages.ndim != 2 or passages.shape[0] != 2 or not 1 <= passages.shape[1] <= DEPTH:
-        return False
-    if scores.shape != passages.shape:
+    """The rules of `Ranking`, one row after the other."""
+    if passages.shape != scores.shape or scores.ndim != 2 or len(scores) != 2 or not 1 <= scores.shape[1] <= DEPTH:
         return False
     for row, values in zip(passages.tolist(), scores.tolist(), strict=True):
-        ended, seen = False, []
-        for passage, score in zip(row, values, strict=True):
-            if passage == NOTHING:
-                ended = True
-                if score != -INF:
-                    return False
-                continue
-            if ended or not 0 <= passage < 4 or not -1e30 <= score <= 1e30:
-                return False
-            if any(passage == other for other, _ in seen):
-                return False
-            if seen and (score > seen[-1][1] or (score == seen[-1][1] and passage < seen[-1][0])):
-                return False
-            seen.append((passage, score))
+        pairs = [(-score, passage) for passage, score in zip(row, values, strict=True) if passage != NOTHING]
+        rest = len(row) - len(pairs)
+        if row[len(pairs) :] != [NOTHING] * rest or values[len(pairs) :] != [-INF] * rest:
+            return False
+        if not all(0 <= passage < 4 and -1e30 <= score <= 1e30 for score, passage in pairs):
+            return False
+        if pairs != sorted(pairs) or len({passage for _, passage in pairs}) < len(pairs):
+            return False
     return True
 
 
@@ -242,12 +234,6 @@ WRONG_EMBEDDINGS = [
 ]
 
 
-def test_what_is_no_embeddings_is_refused_in_one_line(letters):
-    for embeddings, expected in WRONG_EMBEDDINGS:
-        with pytest.raises(EncoderError, match=rf"\A[\w.]*LetterEncoder: {expected}"):
-            check_embeddings(embeddings, letters, ("a", "b", "c"))
-
-
 NUMBERS = st.one_of(st.sampled_from([NAN, INF, 1e300, 0.0, 1.0, -1.0, 0.6, 0.8]), st.floats(-2, 2))
 
 
@@ -268,37 +254,38 @@ class Longer(LetterEncoder):
         return np.pad(super().encode(texts, role), [(0, 0), (0, role == "query")])
 
 
-def test_queries_and_passages_have_one_number_of_dimensions(store):
-    with pytest.raises(EncoderError, match="embeds queries in 27 dimensions and passages in 26, expected the same"):
-        DenseRetriever(Longer(), store).rank(SEARCH, DEPTH)
-    with pytest.raises(EncoderError, match=r"Longer: embeds queries in 27 dimensions and passages in 26"):
-        EncoderReranker(Longer(), store).rerank(SEARCH, GOOD, DEPTH)
-
-
-def test_a_dataset_that_loads_something_else_is_refused():
+def test_what_is_no_embeddings_or_no_dataset_is_refused_in_one_line(letters, store):
+    for embeddings, expected in WRONG_EMBEDDINGS:
+        with pytest.raises(EncoderError, match=rf"\A[\w.]*LetterEncoder: {expected}"):
+            check_embeddings(embeddings, letters, ("a", "b", "c"))
     for loaded in (None, (1, 2), []):
         with pytest.raises(DatasetError, match=rf"\.load\(\) returned {type(loaded).__name__}, expected a Collection"):
             dataset_of(Loaded(loaded), PageChunker(), None, NO_STORE)
+    for search in (
+        lambda: DenseRetriever(Longer(), store).rank(SEARCH, DEPTH),
+        lambda: EncoderReranker(Longer(), store).rerank(SEARCH, GOOD, DEPTH),
+    ):
+        with pytest.raises(EncoderError, match="Longer: embeds queries in 27 dimensions and passages in 26, expected"):
+            search()
 
 
 THEIRS = """
 import sys
+from dataclasses import dataclass
 import numpy as np
-from ragsweep.retrieval import SparseRetriever, Ranking
+from ragsweep.retrieval import Ranking, SparseRetriever
+from ragsweep.retrieval.ranking import reaching
 
+@dataclass(frozen=True)
 class Theirs(SparseRetriever):
     how: str = "fine"
-
-    def __init__(self, how, **settings):
-        super().__init__(**settings)
-        object.__setattr__(self, "how", how)
 
     def rank(self, search, depth):
         ranking = super().rank(search, depth)
         if self.how == "exits":
             sys.exit(0)
         if self.how == "empty":
-            return Ranking(np.full((len(search.queries), 1), -1), np.full((len(search.queries), 1), -np.inf))
+            return reaching(ranking, np.inf)
         return Ranking(ranking.passages, ranking.scores * (np.nan if self.how == "scoreless" else 1))
 """
 

@@ -33,19 +33,15 @@ def units(unit, chunker):
     return passages, [texts[passage.source][start:end] for passage, (start, end) in zip(passages, spans, strict=True)]
 
 
-def test_a_page_is_the_whole_page():
+def test_a_page_is_the_whole_page_and_ends_with_a_line_break_in_what_a_prompt_gets():
     passages, parts = units(PageUnit(), RecursiveChunker(size=30, overlap=0))
     assert len(passages) > 12
     assert [TEXTS[passage.page] for passage in passages] == parts
-
-
-@pytest.mark.parametrize("unit", [DocumentUnit(), None])
-def test_a_page_ends_with_a_line_break_in_what_a_prompt_gets(unit):
     documents, passages = corpus(RecursiveChunker(size=1000, overlap=0, across_pages=True))
     assert "\f" in passages[0].text
-    enlarging = unit and Enlarging(unit, documents, passages)
-    [hit] = LoadedRetriever(SPARSE, passages, 1, 100, enlarging=enlarging).search("iron")
-    assert hit.text == "\n".join(TEXTS)
+    for enlarging in (Enlarging(DocumentUnit(), documents, passages), None):
+        [hit] = LoadedRetriever(SPARSE, passages, 1, 100, enlarging=enlarging).search("iron")
+        assert hit.text == "\n".join(TEXTS)
 
 
 def test_a_window_has_the_neighbours_in_the_same_document():
@@ -136,7 +132,8 @@ def slow_parts(spans, order, *, joined):
 def test_every_cutoff_has_the_characters_of_the_spans_each_once(drawn, joined):
     (spans, order), documents = drawn, (unpaged("a", LETTERS),)
     passages = dataset_of(documents, {"q": "ab"}, {("q", "a"): 1}, "document", chunker=Words()).passages
-    enlarging = Enlarging(Given(given=spans, joins_neighbours=joined), documents, passages)
+    unit = type("Spans", (Given,), {"joins_neighbours": joined})(given=spans)
+    enlarging = Enlarging(unit, documents, passages)
     scores = [1 / (1 + rank) for rank in range(len(order))]
     counts = [len(slow_parts(spans, order[:taken], joined=joined)) for taken in range(1, len(order) + 1)]
     for cutoff, parts in enumerate(enlarging.at_cutoffs(order, scores, 12), start=1):
