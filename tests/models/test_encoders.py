@@ -88,19 +88,33 @@ def static(folder):
     return saved(folder / "static", modules.StaticEmbedding(words, embedding_dim=8))
 
 
-def test_embeddings_are_those_of_sentence_transformers_normalised(minilm, tmp_path, store):
+@pytest.fixture(scope="module")
+def dot(tmp_path_factory):
+    """MiniLM with the pooling of multi-qa-mpnet-base-dot-v1 and its likes, saved as they are; and its folder."""
+    from sentence_transformers.sentence_transformer import modules
+
+    parts = [modules.Transformer(str(encoder().folder)), modules.Pooling(384, pooling_mode="cls")]
+    return saved(tmp_path_factory.mktemp("dot"), *parts, similarity_fn_name="dot")
+
+
+def test_embeddings_are_those_of_sentence_transformers_normalised_unless_for_inner_products(
+    minilm, dot, tmp_path, store
+):
     """MiniLM's, and those of models of another architecture, which have no module that normalises."""
     from torch import manual_seed
 
     manual_seed(0)
-    of_tokens = static(tmp_path)
-    models = [(minilm, str(encoder().folder), 1e-6), (*distilbert(tmp_path), 2e-6), (*of_tokens, 1e-6)]
+    of_tokens, texts = static(tmp_path), [*LENGTHS, "iron tea"]
+    models = [(minilm, str(encoder().folder), 1e-6), (*distilbert(tmp_path), 2e-6), (*of_tokens, 1e-6), (*dot, 1e-5)]
+    for model, folder, atol in models:
+        expected = model.encode(texts, normalize_embeddings=folder != dot[1])
+        embeddings = encoder(folder).encode([*LENGTHS, "iron\ftea"], "passage")  # a page break is between two words
+        np.testing.assert_allclose(embeddings, expected, rtol=0, atol=atol, err_msg=folder)
+    assert np.linalg.norm(expected, axis=1).min() > 2
+    looked_up = encoder(of_tokens[1])
+    np.testing.assert_array_equal(looked_up.encode(LENGTHS, "query"), looked_up.encode(LENGTHS, "passage"))
     for role in ("query", "passage"):
-        for model, folder, atol in models:
-            expected = model.encode([*LENGTHS, "iron tea"], normalize_embeddings=True)
-            embeddings = encoder(folder).encode([*LENGTHS, "iron\ftea"], role)  # a page break is between two words
-            np.testing.assert_allclose(embeddings, expected, atol=atol, err_msg=folder)
-        without_tokens = embed(encoder(of_tokens[1]), store, ["", "iron", " "], role)[[0, 2]]
+        without_tokens = embed(looked_up, store, ["", "iron", " "], role)[[0, 2]]
         np.testing.assert_allclose(without_tokens, 8**-0.5)
     shortened = encoder(dimensions=48).reduce(encoder().encode(TEXTS, "passage"))
     np.testing.assert_allclose(shortened, minilm.encode(TEXTS, truncate_dim=48, normalize_embeddings=True), atol=1e-6)
@@ -253,29 +267,6 @@ def by_products(query):
     scores = Lengths().encode(PASSAGES, "passage") @ Lengths().encode([query], "query")[0]
     order = np.argsort(-scores, kind="stable")
     return order.tolist(), scores[order].tolist()
-
-
-@pytest.fixture(scope="module")
-def dot(tmp_path_factory):
-    """MiniLM with the pooling of multi-qa-mpnet-base-dot-v1 and its likes, saved as they are; and its folder."""
-    from sentence_transformers.sentence_transformer import modules
-
-    parts = [modules.Transformer(str(encoder().folder)), modules.Pooling(384, pooling_mode="cls")]
-    return saved(tmp_path_factory.mktemp("dot"), *parts, similarity_fn_name="dot")
-
-
-def test_a_model_made_for_inner_products_is_measured_by_them(dot, manual_search):
-    from sentence_transformers.util import cos_sim, dot_score
-
-    model, folder = dot
-    some = Search(tuple(sorted(manual_search.passages, key=len)[10:18]), manual_search.queries[:8])
-    ranking = rank(DenseRetriever(encoder(folder), NO_STORE), some, 12)
-    texts = [[text.replace("\f", " ") for text in of] for of in (some.queries, some.passages)]
-    queries, passages = map(model.encode, texts)
-    scores = dot_score(queries, passages).numpy()
-    assert ranking.passages.tolist() == np.argsort(-scores, axis=1, kind="stable").tolist()
-    np.testing.assert_allclose(ranking.scores, -np.sort(-scores, axis=1), rtol=1e-5)
-    assert ranking.passages.tolist() != np.argsort(-cos_sim(queries, passages).numpy(), axis=1).tolist()
 
 
 @pytest.mark.soak

@@ -166,15 +166,6 @@ def test_what_faiss_refuses_is_named_with_its_setting(retrieve):
             retrieve(FaissIndex(factory))
 
 
-def test_the_ranking_is_that_of_all_inner_products_with_ties_in_corpus_order(store, letters, manual_search):
-    ranking = DenseRetriever(letters, store).rank(manual_search, 10)
-    products = letters.encode(manual_search.queries, "query") @ letters.encode(manual_search.passages, "passage").T
-    np.testing.assert_allclose(ranking.scores, -np.sort(-products, axis=1)[:, :10], atol=1e-6)
-    for passages, best in ((["iron"] * 40, [0, 1, 2]), (["irons"] * 40 + ["iron"], [40, 0, 1])):
-        search = Search(tuple(passages), ("iron",))
-        assert DenseRetriever(letters, store).rank(search, 3).passages.tolist() == [best]
-
-
 PUBLISHED = {ndcg: 0.64508, average_precision: 0.59593, recall: 0.78333, mrr: 0.60472, precision: 0.08833}
 
 

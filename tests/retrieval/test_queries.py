@@ -315,73 +315,31 @@ def test_the_shipped_configuration_has_every_setting_and_its_default():
         assert plain.items() <= defaults.items()
 
 
-@pytest.mark.extra("openai")
-@pytest.mark.extra("local")
-def test_smollm2_writes_passages_of_so_many_tokens(store):
-    model = SmolLM2Model(store)
-    search = replace(TABLETS, queries=("When are iron tablets taken?", "???"))
-    [searched], latency_ms, changes, _ = hyde(model, max_tokens=6).expand(search, SPARSE)
-    assert all(text.startswith(query) for text, query in zip(searched.queries, search.queries, strict=True))
-    assert len(searched.queries[0].split()) > 5
-    assert all(changes)
-    assert (latency_ms > 1).all()
-    [again], *_ = hyde(model, max_tokens=6).expand(search, SPARSE)
-    [short], *_ = hyde(model, max_tokens=2).expand(search, SPARSE)
-    assert again.queries == searched.queries
-    assert len(short.queries[0]) < len(searched.queries[0])
-
-
 MISSPELLED = [("How much paracetmol does a hot child need?", ["fever.pdf#1"], "factual"), *small.QUERIES[1:]]
 
-REWRITERS = ["spellcheck", "table"]
 
+def test_what_was_changed_is_in_the_table_of_queries_the_params_and_an_explanation(application, tmp_path):
+    dataset = small.arguments(tmp_path / "data")
+    small.write_queries(tmp_path / "data" / "questions.json", MISSPELLED)
+    (tmp_path / "table.csv").write_text("abbreviation,expansion\ntest,blood film\n")
+    (tmp_path / "conf" / "query").mkdir(parents=True)
+    (tmp_path / "conf/query/table.yaml").write_text(f"defaults: [abbreviations]\ntable: {tmp_path / 'table.csv'}\n")
+    swept = ["--config-dir", str(tmp_path / "conf"), *dataset, "-m", "retriever=sparse", "k=3"]
+    succeeded(application.run(*swept, "query=plain,spellcheck,table"))
+    runs = {run.data.params.get("query", "plain"): run for run in application.children()}
+    files = {name: application.artifacts(run) / "results/per_query.csv" for name, run in runs.items()}
+    of = {name: list(csv.DictReader(file.read_text().splitlines())) for name, file in files.items()}
 
-def swept(application, folder, queries, rewriters):
-    """The recorded files of each rewriter, by its name."""
-    dataset = small.arguments(folder)
-    small.write_queries(folder / "questions.json", queries)
-    (folder / "table.csv").write_text("abbreviation,expansion\ntest,blood film\n")
-    (folder / "conf" / "query").mkdir(parents=True)
-    (folder / "conf/query/table.yaml").write_text(f"defaults: [abbreviations]\ntable: {folder / 'table.csv'}\n")
-    given = ["--config-dir", str(folder / "conf"), *dataset, "-m", "retriever=sparse", "k=3"]
-    succeeded(application.run(*given, f"query={','.join(rewriters)}"))
-    runs = application.children()
-    assert len(runs) == len(rewriters)
-    return {run.data.params.get("query", "plain"): (run, application.artifacts(run) / "results") for run in runs}
-
-
-@pytest.fixture(scope="module")
-def runs(shared_application, tmp_path_factory):
-    return swept(shared_application, tmp_path_factory.mktemp("asked") / "data", MISSPELLED, ["plain", *REWRITERS])
-
-
-def per_query(results):
-    return list(csv.DictReader((results / "per_query.csv").read_text().splitlines()))
-
-
-def test_what_was_changed_is_in_the_table_of_queries_the_params_and_an_explanation(runs, shared_application, tmp_path):
-    first, second = per_query(runs["SpellCheck"][1])[:2]
+    first, second = of["SpellCheck"][:2]
     assert first["query_change"] == "paracetmol -> paracetamol, need -> needs"  # the small corpus has no "need"
     assert first["searched"] == "How much paracetamol does a hot child needs?"
     assert (second["query_change"], second["searched"]) == ("", second["query"])
-    assert per_query(runs["Abbreviations"][1])[1]["searched"] == "Which test (blood film) finds malaria?"
-    assert "searched" not in per_query(runs["plain"][1])[0]
+    assert of["Abbreviations"][1]["searched"] == "Which test (blood film) finds malaria?"
+    assert "searched" not in of["plain"][0]
 
-    recorded = runs["Abbreviations"][0].data
+    recorded = runs["Abbreviations"].data
     assert (recorded.params["query.mode"], recorded.params["query.case_sensitive"]) == ("append", "True")
     assert "query.fingerprint" in {*recorded.params, *recorded.tags}
 
-    *_, documents, queries = small.arguments(tmp_path / "data")
-    small.write_queries(tmp_path / "data" / "questions.json", MISSPELLED)
-    given = [runs["SpellCheck"][0].info.run_id, "1", documents, queries]
-    assert "paracetmol -> paracetamol" in succeeded(shared_application.script_here("explain", *given)).stdout
-
-
-@pytest.mark.soak
-def test_no_rewriter_knows_how_its_queries_are_judged(runs, application, tmp_path):
-    """The relevant pages of each query go to the next query: no ranking changes."""
-    judged = [MISSPELLED[(row + 1) % len(MISSPELLED)][1] for row in range(len(MISSPELLED))]
-    moved = [(query, pages, kind) for (query, _, kind), pages in zip(MISSPELLED, judged, strict=True)]
-    for query, (run, results) in swept(application, tmp_path / "data", moved, REWRITERS).items():
-        assert (results / "ranking.trec").read_text() == (runs[query][1] / "ranking.trec").read_text(), query
-        assert run.data.metrics != runs[query][0].data.metrics, query
+    given = [runs["SpellCheck"].info.run_id, "1", *dataset[2:]]
+    assert "paracetmol -> paracetamol" in succeeded(application.script_here("explain", *given)).stdout

@@ -80,11 +80,10 @@ def test_a_line_names_a_unit_or_a_passage_also_of_a_zipped_file(tmp_path):
         assert order_of(rank(written(tmp_path / f"{number}.trec{zipped}", *lines), search, 100)) == expected, lines
 
 
-@given(
-    st.dictionaries(
-        st.text("aZ9é日😀", min_size=1, max_size=3), st.sampled_from([1.0, 1.00000001, 0.5, -3.0]), min_size=1
-    )
-)
+SCORES = st.sampled_from([1.0, 1.00000001, 0.5, -3.0])
+
+
+@given(st.dictionaries(st.text("aZ9é日😀", min_size=1, max_size=3), SCORES, min_size=1))
 def test_lines_are_in_the_order_of_trec_eval(scores):
     """trec_eval itself says where each document is: the reciprocal rank, with it as the only relevant one."""
     documents, values = [*scores], np.array([*scores.values()])
