@@ -115,8 +115,11 @@ def test_what_was_read_is_said_also_of_kept_answers(ask):
 def test_a_field_that_is_set_and_that_nothing_has_is_refused_before_all_queries_are_asked(ask):
     for version, hit in enumerate(({"id": "a", "metadata": {"source": "b"}}, {"id": "a"})):
         system, queries = System(hit=hit), [f"{version} query {number}" for number in range(100)]
-        with pytest.raises(RetrieverError, match=r"retriever\.page: no result has 'metadata\.page' \(there is 'id'"):
-            ask(system, *queries, page="metadata.page")
+        for asked in (queries[:1], queries[1:]):
+            with pytest.raises(
+                RetrieverError, match=r"retriever\.page: no result has 'metadata\.page' \(there is 'id'"
+            ):
+                ask(system, *asked, page="metadata.page")
         assert len(system.asked) < 100
         first = iter([[{**hit, "metadata": {"page": 3}}]])
         replies = lambda query, first=first, hit=hit: next(first, [hit])  # noqa: E731

@@ -253,7 +253,7 @@ def test_the_least_must_not_be_more_than_the_most(cutoff):
 
 PASSAGES = ("Iron is a metal.", "Iron tablets are taken with water.", "Tea stops iron.", "Zinc is given in diarrhoea.")
 SEARCH = Search(PASSAGES, ("How is iron taken?", "When is zinc given?"))
-FIRST = ranking_of({0: 4, 1: 3, 2: 2, 3: 1}, {3: 4, 0: 3, 1: 2})
+FIRST = ranking_of({2: 4, 1: 3, 0: 2, 3: 1}, {3: 4, 0: 3, 1: 2})
 
 
 GRADES = dict(zip(PASSAGES, ('{"grade": 1}', '{"grade": 3}', '{"grade": 1}', '{"grade": 0}'), strict=True))
@@ -285,7 +285,7 @@ class TestLanguageModelReranker(RerankerContract):
 @pytest.mark.extra("openai")
 def test_passages_are_ordered_by_grade_and_then_as_they_were(store, secret_key):
     with EndpointServer(lambda prompt, times: completion(reply_to(prompt))) as server:
-        for depth, expected in ((3, [[1, 0, 2], [1, 0, 3]]), (1, [[1], [1]])):  # at another start all grades are kept
+        for depth, expected in ((3, [[1, 2, 0], [1, 0, 3]]), (1, [[1], [1]])):  # at another start all grades are kept
             reranker = LanguageModelReranker(OpenAIModel(model="m", base_url=server.url, store=store))
             ranking = reranker.rerank(SEARCH, FIRST, depth)
             assert ranking.passages.tolist() == expected
@@ -301,7 +301,7 @@ def test_passages_are_ordered_by_grade_and_then_as_they_were(store, secret_key):
 def test_a_passage_without_a_readable_grade_comes_last_and_is_counted():
     for reply in ('{"grade": 4}', '{"grade": "3"}', '{"grade": -1}', '{"rank": 3}', "very well", ""):
         reranker = LanguageModelReranker(Grading({**GRADES, PASSAGES[1]: reply}))
-        assert reranker.rerank(SEARCH, FIRST, 4).passages.tolist() == [[0, 2, 3, 1], [0, 3, 1, -1]], reply
+        assert reranker.rerank(SEARCH, FIRST, 4).passages.tolist() == [[2, 0, 3, 1], [0, 3, 1, -1]], reply
         [sentence] = reranker.sections()["Reranking"]
         assert "2 of 7 passages" in sentence
 
