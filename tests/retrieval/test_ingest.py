@@ -63,15 +63,6 @@ def paths(text, source="a.md", size=60):
     return {passage.text: path for passage, path in zip(passages, heading_paths([document], passages), strict=True)}
 
 
-def test_the_headings_above_a_passage_are_its_path_and_none_within_it():
-    expected = {"meal": "Care of mothers > Anaemia > Treatment", "starts at once": "Care of mothers > Malaria"}
-    expected["### Treatment"] = "Care of mothers > Anaemia"
-    by_text = paths(GUIDE)
-    for part, path in expected.items():
-        assert [above for text, above in by_text.items() if part in text][-1] == path
-    assert [*paths(GUIDE, size=1000).values()] == [""]
-
-
 LONG = "Nothing but a sentence of some length, which is longer."
 TITLES = [
     ("cold-chain_2.txt", "Nothing but a sentence.", "cold chain 2"),
@@ -85,7 +76,12 @@ TITLES = [
 ]
 
 
-def test_the_title_is_a_heading_or_the_name_of_the_file():
+def test_the_headings_above_a_passage_are_its_path_after_the_title_or_the_name_of_the_file():
+    expected = {"meal": "Care of mothers > Anaemia > Treatment", "starts at once": "Care of mothers > Malaria"}
+    expected["### Treatment"] = "Care of mothers > Anaemia"
+    for part, path in expected.items():
+        assert [above for text, above in paths(GUIDE).items() if part in text][-1] == path
+    assert [*paths(GUIDE, size=1000).values()] == [""]  # none within it
     titles = [(source, text, [*paths(text, source, 52).values()][-1]) for source, text, _ in TITLES]
     assert titles == TITLES
 
@@ -118,33 +114,27 @@ def task(ingest=None, retriever=SPARSE, **settings):
     return ranking_task(retriever, k=1, collection=COLLECTION, chunker=CUT, ingest=ingest, **settings)
 
 
-def test_what_is_measured_and_counted_is_the_passage_itself():
-    made = task(ContextualIngest())
-    items = made.load()
-    measured = {measure.metric.name: measure.value for measure in made.measure(items).measures}
-    words, indexed = ([len(plain_words(text)) for text in texts] for texts in (items.texts, items.indexed_texts))
-    assert measured["context/tokens"] == np.mean([words[passage] for passage in made.rank(items).passages[:, 0]])
-    assert measured["index/tokens"] == sum(indexed) > sum(words)
+@pytest.mark.usefixtures("long_work")
+def test_what_is_measured_counted_and_reranked_is_the_passage_itself():
+    for within in (False, True):
+        seen = Seen()
+        stages = {"retriever": PipelineRetriever(SPARSE, reranker=seen)} if within else {"reranker": seen}
+        made = task(ContextualIngest(), **stages)
+        items = made.load()
+        measured = {measure.metric.name: measure.value for measure in made.measure(items).measures}
+        words, indexed = ([len(plain_words(text)) for text in texts] for texts in (items.texts, items.indexed_texts))
+        assert measured["context/tokens"] == np.mean([words[passage] for passage in made.rank(items).passages[:, 0]])
+        assert measured["index/tokens"] == sum(indexed) > sum(words)
+        assert seen.texts == items.texts
 
 
 class Seen(Reranker):
     """A reranker that notes what it is given."""
 
     def rerank(self, search, ranking, depth):
-        self.texts = search.passages
         assert search.own is None
+        self.texts = search.passages
         return replace(ranking, passages=ranking.passages[:, :depth], scores=ranking.scores[:, :depth])
-
-
-@pytest.mark.usefixtures("long_work")
-def test_rerankers_get_the_passages_themselves():
-    for within in (False, True):
-        seen = Seen()
-        stages = {"retriever": PipelineRetriever(SPARSE, reranker=seen)} if within else {"reranker": seen}
-        made = task(ContextualIngest(), **stages)
-        items = made.load()
-        made.rank(items)
-        assert seen.texts == items.texts != items.indexed_texts
 
 
 def write_book(path, title, chapters):

@@ -190,6 +190,7 @@ def test_a_ranking_ends_at_the_k_of_its_query():
 
 
 SCORES = st.lists(st.lists(st.integers(-3, 3) | st.floats(-100, 100), max_size=9), min_size=1, max_size=3)
+DEPTHS = st.integers(1, 9) | st.just(100)
 BOUNDS = st.tuples(st.integers(1, 10), st.integers(1, 10)).map(sorted)
 
 
@@ -198,7 +199,7 @@ def ranking(queries):
     return ranking_of(*(dict(enumerate(scores)) for scores in queries))
 
 
-def lengths(cutoff, given, depth=100):
+def lengths(cutoff, given, depth):
     """The scores of each query, and where its ranking ends."""
     search = Search(("iron",) * given.passages.shape[1], ("iron",) * len(given.passages))
     cut = cutoff.rerank(search, given, depth)
@@ -219,30 +220,24 @@ def by_gap(scores, least, most, ratio):
     return min(end for end, drop in allowed.items() if drop == largest)
 
 
-@given(queries=SCORES, bounds=BOUNDS, ratio=st.sampled_from([0.0, 0.25, 0.5, 1.0]))
-def test_a_ranking_ends_at_its_largest_drop(queries, bounds, ratio):
-    for scores, end in lengths(GapCutoff(*bounds, ratio), ranking(queries)):
-        assert end == by_gap(scores, *bounds, ratio)
+@given(SCORES, BOUNDS, st.sampled_from([0.0, 0.25, 0.5, 1.0]), DEPTHS)
+def test_a_ranking_ends_at_its_largest_drop(queries, bounds, ratio, depth):
+    for scores, end in lengths(GapCutoff(*bounds, ratio), ranking(queries), depth):
+        assert end == min(by_gap(scores, *bounds, ratio), depth)
 
 
-@given(SCORES, BOUNDS, st.sampled_from([0.0, 0.5, 0.9, 0.99]), st.sampled_from([0.1, 1.0, 50.0]))
-def test_a_ranking_ends_when_its_passages_have_the_mass(queries, bounds, mass, temperature):
+@given(SCORES, BOUNDS, st.sampled_from([0.0, 0.5, 0.9, 0.99]), st.sampled_from([0.1, 1.0, 50.0]), DEPTHS)
+def test_a_ranking_ends_when_its_passages_have_the_mass(queries, bounds, mass, temperature, depth):
     least, most = bounds
-    for scores, end in lengths(ConfidenceCutoff(*bounds, mass, temperature), ranking(queries)):
+    for scores, end in lengths(ConfidenceCutoff(*bounds, mass, temperature), ranking(queries), depth):
         if not scores:
             assert end == 0
             continue
         totals = np.cumsum(softmax(np.array(scores[:most]) / temperature))
-        expected = min(max(1 + int((totals < mass - 1e-12).sum()), least), len(totals))
+        expected = min(max(1 + int((totals < mass - 1e-12).sum()), least), len(totals), depth)
         on_the_edge = np.abs(totals - mass).min() < 1e-9  # rounding decides
         assert end == expected or on_the_edge
-
-
-@given(SCORES, BOUNDS, st.integers(1, 9))
-def test_a_query_keeps_the_least_as_far_as_it_has_them_and_no_more_than_the_depth(queries, bounds, depth):
-    for cutoff in (GapCutoff(*bounds), ConfidenceCutoff(*bounds, 0.5, 1.0)):
-        for scores, end in lengths(cutoff, ranking(queries), depth):
-            assert min(bounds[0], len(scores), depth) <= end <= depth
+        assert min(least, len(scores), depth) <= end <= depth
 
 
 @pytest.mark.parametrize("cutoff", [GapCutoff, ConfidenceCutoff])
