@@ -96,11 +96,21 @@ def test_what_mlflow_has_recorded_is_read(store_of_traces):
     assert "hidden-one" not in str(error.value)
 
 
-def test_of_a_question_that_was_asked_again_the_latest_answer_counts_wherever_it_stands():
+def test_of_a_question_that_was_asked_again_the_latest_answer_counts_and_latency_is_that_of_a_span_that_tells_it():
+    """One without a time that is set, that ends before it starts, or that takes more than a day tells none."""
     later, earlier = span(start_time_unix_nano=2 * START), span(documents=[{"id": "d9", "content": "Old."}])
     read = told(later, earlier)
     assert results(read) == HITS
     assert [answer.times for answer in read.answers.values()] == [2]
+    times = {
+        (START, START + 12 * 10**6): 12,
+        (0, START): None,
+        (START, START - 1): None,
+        (START, START + 86_401 * 10**9): None,
+    }
+    for (start, end), ms in times.items():
+        [answer] = told(span(start_time_unix_nano=start, end_time_unix_nano=end)).answers.values()
+        assert answer.ms == ms
 
 
 CHAIN = {"mlflow.spanType": '"CHAIN"'}
@@ -149,19 +159,6 @@ def test_whatever_a_span_has_it_is_read_or_refused(spans):
     for answer in read.answers.values():
         assert answer.ms is None or 0 <= answer.ms <= 24 * 60 * 60 * 1000
         assert all(isinstance(hit, Result) for hit in answer.read.results)
-
-
-def test_latency_is_that_of_a_span_that_tells_it():
-    """One without a time that is set, that ends before it starts, or that takes more than a day tells none."""
-    times = {
-        (START, START + 12 * 10**6): 12,
-        (0, START): None,
-        (START, START - 1): None,
-        (START, START + 86_401 * 10**9): None,
-    }
-    for (start, end), ms in times.items():
-        [answer] = told(span(start_time_unix_nano=start, end_time_unix_nano=end)).answers.values()
-        assert answer.ms == ms
 
 
 ASKED = [query for query, _, _ in small.QUERIES[:4]]

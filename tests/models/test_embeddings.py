@@ -229,6 +229,18 @@ def test_a_prompt_precedes_each_text_of_its_role_and_of_a_long_text_only_the_beg
 
 
 @OPENAI
+def test_settings_that_change_an_embedding_change_the_fingerprint(encoder, server):
+    variants = [encoder, *(replace(encoder, **{name: value}) for name, value in CHANGING.items())]
+    identities = [json.dumps(identity(variant)) for variant in variants]
+    assert len({variant.fingerprint for variant in variants}) == len({*identities}) == len(variants)
+    other = replace(encoder, headers_env={"api-key": "OTHER_KEY"}, api_key_env=None)
+    assert json.dumps(identity(other)) == identities[0]
+    replace(encoder, **CHANGING).encode(TEXTS[:1], "query")
+    assert server.path == "/v1/embeddings?api-version=2024-10-21"
+    assert (server.requests[-1]["task_type"], server.headers["X-Tier"]) == ("RETRIEVAL_QUERY", "flex")
+
+
+@OPENAI
 def test_all_requests_are_counted_those_that_take_the_time_too(encoder, server, store, capfd, monkeypatch):
     monkeypatch.setattr("ragsweep.core.timing.ROUNDS", 1)
     queries = [f"query {number}" for number in range(9)]
@@ -252,19 +264,6 @@ CHANGING = {
     "prompts": {"query": "ask: "},
     "similarity": "dot",
 }
-
-
-@OPENAI
-def test_settings_that_change_an_embedding_change_the_fingerprint(encoder, server):
-    variants = [encoder, *(replace(encoder, **{name: value}) for name, value in CHANGING.items())]
-    identities = [json.dumps(identity(variant)) for variant in variants]
-    assert len({variant.fingerprint for variant in variants}) == len({*identities}) == len(variants)
-    other = replace(encoder, headers_env={"api-key": "OTHER_KEY"}, api_key_env=None)
-    assert json.dumps(identity(other)) == identities[0]
-    replace(encoder, **CHANGING).encode(TEXTS[:1], "query")
-    assert server.path == "/v1/embeddings?api-version=2024-10-21"
-    assert server.requests[-1]["task_type"] == "RETRIEVAL_QUERY"
-    assert server.headers["X-Tier"] == "flex"
 
 
 @OPENAI
