@@ -307,13 +307,13 @@ def pipeline(letters, store):
 @pytest.mark.usefixtures("long_work")
 def test_the_stages_work_one_after_the_other(pipeline):
     """Each query is spelled out, its fused candidates are cut, and the reranker sees it as it was asked."""
-    made, orders = pipeline(), []
+    made, pairs = pipeline(), []
     for row, spelled in enumerate(SPELL.rewrite(SEARCH.queries)):
         rankings = [ranker.rank(Search(PASSAGES, (spelled,)), 3) for ranker in made.ranker.rankers.values()]
         fused = made.ranker.fusion.fuse(rankings)
         first = Ranking(fused.passages[:, :2], fused.scores[:, :2])
-        orders += order_of(made.reranker.rerank(SEARCH.row(row), first, 2))
-    assert order_of(rank(made, SEARCH, 2)) == orders
+        pairs += pairs_of(made.reranker.rerank(SEARCH.row(row), first, 2))
+    assert pairs_of(rank(made, SEARCH, 2)) == pairs
 
 
 class Counting(SharedWords):
