@@ -18,6 +18,7 @@ from ragsweep.core.style import dress, figure
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.scores import Measure, Score, mean_scores
 from ragsweep.tasks.task import Measurement, Task
+from ragsweep.testing import TaskContract
 
 PRIMES = (2, 3, 5, 7, 11)
 YES = Metric("share/yes", "Answered with yes", low=0, high=1)
@@ -161,3 +162,9 @@ def test_a_finished_sweep_is_resumed_decided_by_an_aggregate_and_reproduced_but_
     explained = shared_application.script_here("explain", given[0], "20", *given[1:])
     assert explained.returncode == 2
     assert "test_second_task.YesNoTask does not explain its runs" in explained.stderr
+
+
+@pytest.mark.usefixtures("drawing")
+class TestYesNo(TaskContract):
+    component = YesNoTask
+    settings: ClassVar = {"seed": 0, "questions": 40, "divisors": 2, "sharpness": 1.0}

@@ -171,7 +171,7 @@ def test_the_summary_and_the_text_have_the_means_with_their_intervals_and_the_mi
 RANKED, JUDGED = {"q": ["a"]}, {"q": {"a": 1}}
 ROW_OF_Q = {"question": "q", "retrieved": ["a"], "relevant": {"a"}}
 REFUSED = [  # rankings, judgments, and what is named
-    (RANKED, {}, "qrels: "),
+    (RANKED, {}, "qrels: no query has a judgment"),
     ({}, JUDGED, "rankings: found no query"),
     ({"Q1": ["a"], "Q2": []}, JUDGED, "rankings: found the queries 'Q1', 'Q2', expected some that qrels judges: 'q'"),
     (RANKED, {"q": {"a": 0.5}}, "qrels, query 'q', document 'a': found the grade 0.5"),
@@ -251,10 +251,8 @@ LINES = st.lists(
 ).map(lambda fields: " ".join(fields).encode())
 
 
-@given(
-    argument=st.sampled_from(["rankings", "qrels"]),
-    content=st.binary(max_size=30) | st.lists(LINES, max_size=3).map(b"\n".join),
-)
+@pytest.mark.parametrize("argument", ["rankings", "qrels"])
+@given(content=st.binary(max_size=30) | st.lists(LINES, max_size=3).map(b"\n".join))
 def test_any_file_is_read_or_refused_in_one_line(tmp_path_factory, argument, content):
     file = tmp_path_factory.getbasetemp() / "any.trec"
     file.write_bytes(content)
