@@ -1,19 +1,20 @@
 """A collection of a Qdrant server: searched, restored, measured and left alone, and its key is kept nowhere."""
 
 import io
-import socket
+import re
 import subprocess
 import sys
 import tarfile
-import threading
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import ClassVar
 
 import numpy as np
 import pytest
 import small
 from application import in_this_process, succeeded
+from endpoint_server import Reply
 from letters import LetterEncoder
+from search_server import SearchServer
 
 from ragsweep.core.errors import ConfigError, RagsweepError, RetrieverError
 from ragsweep.retrieval import WordLlamaEncoder
@@ -95,28 +96,22 @@ def test_a_threshold_and_a_filter_leave_out_what_they_say(server):
     assert {body["field_name"] for body in server.indexed} == {"metadata.file_path"}
 
 
-def test_the_sparse_vector_is_made_by_the_server(server):
+def test_the_server_makes_the_sparse_vector_fuses_both_and_gets_the_settings_of_the_search(server):
     [*_, zinc] = points(vector=None, sparse_vector="words", language="german")
     weights, *of_texts = (dict(zip(*vars(sparse(text)).values(), strict=True)) for text in ("zinc", *TEXTS))
     products = [sum(weights.get(at, 0) * value for at, value in of_text.items()) for of_text in of_texts]
     assert zinc == {point: products[point - 10] for point in zinc}
     assert server.asked[-1]["query"]["nearest"]["options"] == {"language": "german"}
-
-
-def test_both_vectors_are_fused_by_the_server(server):
     for fusion in ("rrf", "dbsf"):
-        before, both = len(server.asked), {"sparse_vector": "words", "fusion": fusion}
+        server.asked.clear()
+        both = {"sparse_vector": "words", "fusion": fusion}
         assert points(**both, candidates=2) != points(**both, candidates=5)
-        request = server.asked[before]
-        first, second = request["prefetch"]
-        assert (first["limit"], second["using"], request["query"]) == (2, "words", {"fusion": fusion})
-
-
-def test_settings_of_the_search_reach_the_server(server):
-    points(ef_search=7)
-    points(exact=True, ef_search=7)
-    sent = [(body["params"].get("hnsw_ef"), body["params"]["exact"]) for body in server.asked[2:4]]
-    assert sent == [(7, False), (None, True)]
+        first, second = server.asked[0]["prefetch"]
+        assert (first["limit"], second["using"], server.asked[0]["query"]) == (2, "words", {"fusion": fusion})
+    for settings, sent in (({"ef_search": 7}, (7, False)), ({"exact": True, "ef_search": 7}, (None, True))):
+        points(**settings)
+        params = server.asked[-1]["params"]
+        assert (params.get("hnsw_ef"), params["exact"]) == sent
 
 
 REFUSED = [
@@ -125,12 +120,6 @@ REFUSED = [
     ({"vector": None, "sparse_vector": "other"}, "retriever.sparse_vector: collection 'manuals' has no 'other'"),
     ({"source": "file"}, r"retriever.source: no result has 'file' \(there is 'id', 'metadata.file_path'"),
 ]
-
-
-def test_what_a_collection_does_not_have_is_said_before_a_run():
-    for settings, message in REFUSED:
-        with pytest.raises(RagsweepError, match=message):
-            made(**settings).check()
 
 
 def snapshot(folder, *names):
@@ -145,6 +134,11 @@ def test_a_snapshot_is_restored_where_the_collection_is_absent_and_its_source_is
     server, tmp_path, capsys, monkeypatch
 ):
     monkeypatch.setattr(qdrant_retriever.time, "sleep", lambda seconds: None)
+    for names, message in ((None, "cannot be read"), ((), "has no segments"), (("0/config.json",), "has no segments")):
+        path = tmp_path / "nosuch" if names is None else snapshot(tmp_path, *names)
+        with pytest.raises(RetrieverError, match=rf"retriever\.snapshot: .*{message}"):
+            made(collection="other", snapshot=str(path)).check()
+    assert server.uploaded == []
     path, server.yellow = snapshot(tmp_path, "config.json", "0/segments/a/segment.json"), 3
     settings = {"collection": "a b", "snapshot": str(path), "filter": {"language": ["en"], "year": 2024}}
     made(**settings).check()
@@ -152,23 +146,35 @@ def test_a_snapshot_is_restored_where_the_collection_is_absent_and_its_source_is
     assert [line for line in server.log if "snapshots" in line] == ["POST /collections/a%20b/snapshots/upload"]
     assert "Qdrant collection 'a b': 2 points, status green" in capsys.readouterr().err
     assert server.writes == ["PUT /collections/a%20b/index?wait=true"] * 2
-    assert [(body["field_name"], body["field_schema"]) for body in server.indexed] == [
-        ("language", "keyword"),
-        ("metadata.file_path", "keyword"),
-    ]
+    indexed = [(body["field_name"], body["field_schema"]) for body in server.indexed]
+    assert indexed == [("language", "keyword"), ("metadata.file_path", "keyword")]
     made(**settings, depth=4).check()
     assert len(server.uploaded) == 1
 
 
-def test_a_file_that_is_no_snapshot_is_not_uploaded(server, tmp_path):
-    for names, message in ((None, "cannot be read"), ((), "has no segments"), (("0/config.json",), "has no segments")):
-        path = tmp_path / "nosuch" if names is None else snapshot(tmp_path, *names)
-        with pytest.raises(RetrieverError, match=rf"retriever\.snapshot: .*{message}"):
-            made(collection="other", snapshot=str(path)).check()
-    assert server.uploaded == []
+def test_what_cannot_be_used_is_said_in_one_line_without_the_key_before_a_run(server, monkeypatch, tmp_path, capsys):
+    for settings, message in REFUSED:
+        with pytest.raises(RagsweepError, match=message):
+            made(**settings).check()
+    port = server.server_port
+    with_key = (f"https://me:{KEY}@host:6333", f"https://host:6333?api-key={KEY}", f"https://{KEY}.example", "host:1")
+    for url, key, message in [
+        ("http://127.0.0.1:1", KEY, "http://127.0.0.1:1 cannot be reached"),
+        (f"http://127.0.0.1:{port}", "another-key-nobody-may-see", "refuses the key in QDRANT_API_KEY (403"),
+        (f"http://127.0.0.1:{port}", "", "wants a key; set QDRANT_API_KEY"),
+        (f"https://127.0.0.1:{port}", KEY, "cannot be reached"),
+        *((place, KEY, "expected an address") for place in with_key),
+    ]:
+        monkeypatch.setenv("QDRANT_URL", url)
+        monkeypatch.setenv("QDRANT_API_KEY", key)
+        with pytest.raises(RagsweepError, match=rf"\AQDRANT_URL: [^\n]*{re.escape(message)}[^\n]*\Z") as error:
+            made().check()
+        assert "key-" not in str(error.value)
 
+    monkeypatch.setenv("QDRANT_URL", "http://qdrant.example.org:6333")
+    qdrant_retriever.connect(1)
+    assert capsys.readouterr().err.startswith("QDRANT_URL: qdrant.example.org gets the key without encryption")
 
-def test_the_address_may_be_in_the_project_s_env_file(server, monkeypatch, tmp_path):
     monkeypatch.delenv("QDRANT_URL")
     monkeypatch.delenv("QDRANT_API_KEY")
     with pytest.raises(ConfigError, match="QDRANT_URL: is not set"):
@@ -177,118 +183,58 @@ def test_the_address_may_be_in_the_project_s_env_file(server, monkeypatch, tmp_p
     made().check()
 
 
-UNUSABLE = {  # an address, a key, and what is said
-    "nobody there": ("http://127.0.0.1:1", KEY, "http://127.0.0.1:1 cannot be reached"),
-    "wrong key": ("http://127.0.0.1:PORT", "another-key-nobody-may-see", "refuses the key in QDRANT_API_KEY (403"),
-    "no key": ("http://127.0.0.1:PORT", "", "wants a key; set QDRANT_API_KEY"),
-    "no TLS": ("https://127.0.0.1:PORT", KEY, "cannot be reached"),
-}
-
-
-def test_a_server_that_cannot_be_used_is_said_in_one_line_without_the_key(server, monkeypatch):
-    for url, key, message in UNUSABLE.values():
-        monkeypatch.setenv("QDRANT_URL", url.replace("PORT", str(server.server_port)))
-        monkeypatch.setenv("QDRANT_API_KEY", key)
-        with pytest.raises(RetrieverError) as error:
-            made().check()
-        line = str(error.value)
-        assert line.startswith("QDRANT_URL: ")
-        assert message in line
-        assert "\n" not in line
-        assert "key-" not in line
-
-
-@contextmanager
-def listening(answers):
-    """The port of a server that does something else with whoever connects."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=lambda: answers(listener.accept()[0]), daemon=True)
-        thread.start()
-        yield listener.getsockname()[1]
-
-
 def test_a_key_does_not_follow_a_redirection(server, monkeypatch):
-    def elsewhere(connection):
-        connection.recv(10_000)
-        connection.sendall(
-            f"HTTP/1.1 307 x\r\nLocation: {server.url}/collections\r\nContent-Length: 0\r\n\r\n".encode()
-        )
-
-    with listening(elsewhere) as port:
-        monkeypatch.setenv("QDRANT_URL", f"http://127.0.0.1:{port}")
+    elsewhere = Reply(b"", 307, {"Location": f"{server.url}/collections"})
+    with SearchServer(lambda query, time: elsewhere) as other:
+        monkeypatch.setenv("QDRANT_URL", other.url.removesuffix("/search"))
         with pytest.raises(RetrieverError, match="307"):
             made().check()
     assert server.log == []
 
 
-def test_a_key_that_goes_out_without_encryption_is_said(monkeypatch, capsys):
-    monkeypatch.setenv("QDRANT_URL", "http://qdrant.example.org:6333")
-    qdrant_retriever.connect(1)
-    assert capsys.readouterr().err.startswith("QDRANT_URL: qdrant.example.org gets the key without encryption")
-
-
-def test_an_address_with_a_key_in_it_is_not_repeated(monkeypatch):
-    for place in (
-        f"https://me:{KEY}@host:6333",
-        f"https://host:6333?api-key={KEY}",
-        f"https://{KEY}.example",
-        "host:1",
-    ):
-        monkeypatch.setenv("QDRANT_URL", place)
-        with pytest.raises(ConfigError, match="QDRANT_URL: expected an address") as error:
-            made().check()
-        assert KEY not in str(error.value)
-
-
 @pytest.mark.usefixtures("processes")
 def test_nothing_of_qdrant_is_loaded_before_it_is_used():
-    code = (
-        "import sys, ragsweep_engines.qdrant_retriever; assert not [n for n in sys.modules if n.startswith('qdrant_')]"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    code = "import sys, ragsweep_engines.qdrant_retriever; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert "ragsweep_engines" in loaded
+    assert "qdrant_client" not in loaded
 
 
-PAGES = [(name, at, text) for name, pages in small.PAGES.items() for at, text in enumerate(pages, 1) if text]
-COLLECTION = ("retriever=qdrant", "retriever.collection=manuals")
-
-
-def assert_no_key(application, process):
-    """Neither the output nor any file has it: database, artifacts, outputs and store."""
+def run_without_key(application, *given):
+    """A run, of which neither the output nor any file has the key: database, artifacts, outputs and store."""
+    process = application.script_here("run", *application.arguments("retriever=qdrant", *given))
     folders = (application.home, application.cache)
     files = [path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()]
     assert files
     assert not any(KEY.encode() in text for text in (process.stdout.encode(), process.stderr.encode(), *files))
+    return process
 
 
-def test_a_wrong_key_is_refused_before_a_run_and_kept_nowhere(application, dataset, server):
-    server.key, server.status = "the right one", 401
-    process = application.script_here("run", *application.arguments(*COLLECTION, *dataset))
-    assert process.returncode == 2, process.stderr
-    *_, line = process.stderr.splitlines()
-    assert f"QDRANT_URL: {server.url} refuses the key in QDRANT_API_KEY (401" in line
-    assert "Traceback" not in process.stderr
-    assert application.runs() == []
-    assert server.writes == []
-    assert_no_key(application, process)
-
-
-def test_a_collection_is_measured(application, dataset, server):
+def test_a_collection_is_measured_and_a_wrong_key_refused_before_a_run(application, dataset, server):
     """Its points are chunks of the pages of the dataset, which their payload names."""
-    chunks = [(source, page, part) for source, page, text in PAGES for part in text.partition(". ")[::2] if part]
+    pages = [(name, at, text) for name, texts in small.PAGES.items() for at, text in enumerate(texts, 1)]
+    chunks = [(source, page, part) for source, page, text in pages for part in text.partition(". ")[::2] if part]
     payloads = [{"file_path": f"/data/{source}", "page": page, "content": text} for source, page, text in chunks]
     texts = [text for *_, text in chunks]
     server.fill("pages", payloads, texts, WordLlamaEncoder().encode(texts, "passage"))
-    settings = ("retriever=qdrant", "retriever.collection=pages", "encoder=wordllama", "k=3", *dataset)
-    process = succeeded(application.script_here("run", *application.arguments(*settings)))
-    strict = application.arguments(*settings, "retriever.score_threshold=2")
-    succeeded(application.script_here("run", *strict))  # its own threshold removes everything, which is no failure
+    settings = ("retriever.collection=pages", "encoder=wordllama", "k=3", *dataset)
+    server.key, server.status = "the right one", 401
+    refused = run_without_key(application, *settings)
+    assert refused.returncode == 2, refused.stderr
+    *_, line = refused.stderr.splitlines()
+    assert f"QDRANT_URL: {server.url} refuses the key in QDRANT_API_KEY (401" in line
+    assert "Traceback" not in refused.stderr
+    assert application.runs() == []
+
+    server.key = KEY
+    process = succeeded(run_without_key(application, *settings))
+    succeeded(run_without_key(application, *settings, "retriever.score_threshold=2"))  # which removes everything
     run, without_hits = application.runs()
     assert without_hits.data.metrics["hit_rate"] == 0
     assert run.data.metrics["hit_rate"] > 0.5
     assert f"Qdrant collection 'pages': {len(texts)} points, status green" in process.stderr
     assert "Results read by id=id, source=file_path, page=page, text=content, score=score." in process.stderr
     assert server.writes == []
-    assert_no_key(application, process)
 
 
 def test_a_command_shows_a_collection_and_the_chunks_of_a_document(tmp_path, server):

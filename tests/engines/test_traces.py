@@ -40,13 +40,6 @@ def span(question=QUESTION, documents=FIELDS, **changed):
     return {**own, **times, "status": {"code": "STATUS_CODE_OK"}, **changed}
 
 
-def around(name, own, parent, **changed):
-    return span(**changed) | {"name": name, "span_id": own, "parent_span_id": parent}
-
-
-CHAIN = {"attributes": {"mlflow.spanType": '"CHAIN"'}}
-
-
 def told(*spans, name=None, question=None, **fields):
     """What some spans tell."""
     return traced(spans, Fields(**fields), question, name, "it")
@@ -57,71 +50,82 @@ def results(read, question=QUESTION):
     return None if answer is None else answer.read.results
 
 
-@pytest.fixture
-def experiment(empty_database, tmp_path, processes):
-    """Records these questions, each with its results, in a store of MLflow, which runs git; returns what reads it."""
-    uri = f"sqlite:///{tmp_path}/mlflow.db"
-    shutil.copy(empty_database, tmp_path / "mlflow.db")
+def record(uri, asked):
+    """Record these questions, each with its results, in a store of MLflow, which runs git; what reads it."""
+    mlflow.set_tracking_uri(uri)
+    try:
+        mlflow.set_experiment("app")
+        for question, documents in asked:
+            with mlflow.start_span("search", span_type="RETRIEVER") as own:
+                own.set_inputs({"query": question})
+                own.set_outputs(documents)
+        mlflow.flush_trace_async_logging()
+    finally:
+        mlflow.set_tracking_uri(None)
+    return {"experiment": "app", "uri": uri}
 
-    def record(asked):
-        mlflow.set_tracking_uri(uri)
-        try:
-            mlflow.set_experiment("app")
-            for question, documents in asked:
-                with mlflow.start_span("search", span_type="RETRIEVER") as own:
-                    own.set_inputs({"query": question})
-                    own.set_outputs(documents)
-            mlflow.flush_trace_async_logging()
-        finally:
-            mlflow.set_tracking_uri(None)
-        return {"experiment": "app", "uri": uri}
 
-    return record
+@pytest.fixture(scope="module")
+def store_of_traces(empty_database, tmp_path_factory, processes):
+    """A store with what the tests ask for."""
+    folder = tmp_path_factory.mktemp("traces")
+    shutil.copy(empty_database, folder / "mlflow.db")
+    asked = [(QUESTION, FIELDS), ("Who  is it?", []), ("who is it?", [])]
+    return record(f"sqlite:///{folder}/mlflow.db", [*((query, FIELDS) for query in TestTraces.queries), *asked])
 
 
 class TestTraces(SystemContract):
     component = TracesRetriever
 
     @pytest.fixture(autouse=True)
-    def recorded(self, experiment):
-        type(self).settings = experiment([(query, FIELDS) for query in self.queries])
+    def recorded(self, store_of_traces):
+        type(self).settings = store_of_traces
 
 
-def test_what_mlflow_has_recorded_is_read(experiment):
-    settings = experiment([(QUESTION, FIELDS), ("Who  is it?", []), ("who is it?", [])])
-    retriever = TracesRetriever(**settings)
+def test_what_mlflow_has_recorded_is_read(store_of_traces):
+    retriever = TracesRetriever(**store_of_traces)
     answers = retriever.answers(["what  clears\nWORMS? ", "What clears the worms?", "Who is it?"], 9)
     assert [*answers.results] == [HITS, None, ()]
     assert np.isnan(answers.latency_ms).tolist() == [False, True, False]
-    first = retriever.answers([QUESTION], 1)
-    assert (first.results, first.other_queries) == ([HITS[:1]], ["who is it?"])
+    first = retriever.answers([TestTraces.queries[1], QUESTION], 1)
+    assert (first.results, first.other_queries) == ([HITS[:1]] * 2, ["who is it?"])
     with pytest.raises(TrackingError, match=r"has no experiment 'nothing' \(there is "):
-        TracesRetriever(**settings | {"experiment": "nothing"}).check()
+        TracesRetriever(**store_of_traces | {"experiment": "nothing"}).check()
+    with pytest.raises(RefusedError, match=r"^retriever\.uri: ") as error:
+        TracesRetriever(experiment="app", uri="postgresql://me:hidden-one@host/mlflow")
+    assert "hidden-one" not in str(error.value)
 
 
-def test_of_a_question_that_was_asked_again_the_latest_answer_counts_wherever_it_stands():
+def test_of_a_question_that_was_asked_again_the_latest_answer_counts_and_latency_is_that_of_a_span_that_tells_it():
+    """One without a time that is set, that ends before it starts, or that takes more than a day tells none."""
     later, earlier = span(start_time_unix_nano=2 * START), span(documents=[{"id": "d9", "content": "Old."}])
     read = told(later, earlier)
     assert results(read) == HITS
     assert [answer.times for answer in read.answers.values()] == [2]
+    times = {
+        (START, START + 12 * 10**6): 12,
+        (0, START): None,
+        (START, START - 1): None,
+        (START, START + 86_401 * 10**9): None,
+    }
+    for (start, end), ms in times.items():
+        [answer] = told(span(start_time_unix_nano=start, end_time_unix_nano=end)).answers.values()
+        assert answer.ms == ms
+
+
+CHAIN = {"mlflow.spanType": '"CHAIN"'}
 
 
 def test_a_retriever_that_asks_others_has_answered_and_not_they():
-    spans = [
-        around("outer", "1", None),
-        around("chain", "2", "1") | CHAIN,
-        around("inner", "3", "2", documents=FIELDS[1:]),
-    ]
+    inner = span(documents=FIELDS[1:], name="inner", span_id="3", parent_span_id="2")
+    spans = [span(name="outer", span_id="1"), span(span_id="2", parent_span_id="1", attributes=CHAIN), inner]
     assert results(told(*spans)) == HITS
     assert results(told(*spans, name="inner")) == HITS[1:]
     with pytest.raises(RetrieverError, match=r"3 spans is named 'x' \(spans of retrievers are 'outer', 'inner'"):
         told(*spans, name="x")
-
-
-def test_spans_that_are_around_each_other_are_read_to_an_end():
-    chain = [around("chain", own, parent) | CHAIN for own, parent in ("ab", "ba")]
-    for parent in ("a", "s"):
-        assert results(told(*chain, span(parent_span_id=parent))) == HITS
+    circle = [span(span_id=own, parent_span_id=parent, attributes=CHAIN) for own, parent in ("ab", "ba")]
+    for parent in ("a", "s"):  # spans that are around each other are read to an end
+        assert results(told(*circle, span(parent_span_id=parent))) == HITS
 
 
 UNANSWERED = [
@@ -157,25 +161,6 @@ def test_whatever_a_span_has_it_is_read_or_refused(spans):
         assert all(isinstance(hit, Result) for hit in answer.read.results)
 
 
-def test_a_store_whose_address_has_a_password_is_refused():
-    with pytest.raises(RefusedError, match=r"^retriever\.uri: ") as error:
-        TracesRetriever(experiment="app", uri="postgresql://me:hidden-one@host/mlflow")
-    assert "hidden-one" not in str(error.value)
-
-
-def test_latency_is_that_of_a_span_that_tells_it():
-    """One without a time that is set, that ends before it starts, or that takes more than a day tells none."""
-    times = {
-        (START, START + 12 * 10**6): 12,
-        (0, START): None,
-        (START, START - 1): None,
-        (START, START + 86_401 * 10**9): None,
-    }
-    for (start, end), ms in times.items():
-        [answer] = told(span(start_time_unix_nano=start, end_time_unix_nano=end)).answers.values()
-        assert answer.ms == ms
-
-
 ASKED = [query for query, _, _ in small.QUERIES[:4]]
 PAGES = [("fever.pdf", 1), ("fever.pdf", 2), ("anaemia.pdf", 2), ("anaemia.pdf", 1), ("anaemia.pdf", 3)]
 
@@ -186,17 +171,13 @@ def ranking(query):
     return [PAGES[(start // 2 + at) % len(PAGES)] for at in range(3)]
 
 
-def hits_of(query):
-    """The pages as MLflow's documents."""
-    return [
-        {"page_content": small.PAGES[source][page - 1], "metadata": {"doc_uri": source, "page": page}}
-        for source, page in ranking(query)
-    ]
-
-
-def test_the_numbers_of_traces_are_those_of_the_same_ranking(experiment, application, dataset, tmp_path):
+def test_the_numbers_of_traces_are_those_of_the_same_ranking(application, dataset, tmp_path):
     """Of a production in which one of five judged questions was not asked, and one that is not judged was."""
-    settings = experiment([(query.upper(), hits_of(query)) for query in [*ASKED, "What is not judged?"]])
+    asked = []
+    for query in [*ASKED, "What is not judged?"]:
+        pages = [(small.PAGES[source][page - 1], {"doc_uri": source, "page": page}) for source, page in ranking(query)]
+        asked.append((query.upper(), [{"page_content": text, "metadata": metadata} for text, metadata in pages]))
+    settings = record(application.uri, asked)
     traced = ["retriever=traces", "k=2", *(f"retriever.{name}={value}" for name, value in settings.items())]
     process = succeeded(application.script_here("run", *application.arguments(*dataset, *traced)))
     assert "1 question of 5 never asked" in process.stderr
@@ -206,19 +187,18 @@ def test_the_numbers_of_traces_are_those_of_the_same_ranking(experiment, applica
     [run] = application.runs()
     folder = application.artifacts(run) / "results"
     assert len((folder / "asked.txt").read_text().split()) == len(ASKED)
-    to_judge = [json.loads(line) for line in (folder / "to_judge.jsonl").read_text().splitlines()]
-    assert [question["query"] for question in to_judge] == ["WHAT IS NOT JUDGED?"]
+    [to_judge] = map(json.loads, (folder / "to_judge.jsonl").read_text().splitlines())
+    assert to_judge["query"] == "WHAT IS NOT JUDGED?"
     assert run.data.metrics["latency/mean_ms"] > 0
     assert json.loads((folder / "evaluation.json").read_text())["dataset"]["left_out"] == 1
-    lines = [
-        {"query": query, "results": [{"source": source, "page": str(page)} for source, page in ranking(query)]}
-        for query in ASKED
-    ]
-    (tmp_path / "same.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+    same = {query: [{"source": source, "page": str(page)} for source, page in ranking(query)] for query in ASKED}
+    lines = [json.dumps({"query": query, "results": pages}) for query, pages in same.items()]
+    (tmp_path / "same.jsonl").write_text("\n".join(lines))
     returned = ["retriever=returned", f"retriever.path={tmp_path}/same.jsonl", "k=2"]
     returned.append(f"dataset.ids={folder / 'asked.txt'}")
     succeeded(application.script_here("run", *application.arguments(*dataset, *returned)))
     [same] = [other for other in application.runs() if other.info.run_id != run.info.run_id]
-    for metric in ("ndcg", "recall", "mrr", "precision", "map"):
-        assert run.data.metrics[metric] == same.data.metrics[metric]
+    names = ("ndcg", "recall", "mrr", "precision", "map")
+    assert [run.data.metrics[name] for name in names] == [same.data.metrics[name] for name in names]
     assert 0 < run.data.metrics["ndcg"] < 1

@@ -33,31 +33,24 @@ def units(unit, chunker):
     return passages, [texts[passage.source][start:end] for passage, (start, end) in zip(passages, spans, strict=True)]
 
 
-def test_a_page_is_the_whole_page():
+def test_a_page_is_the_whole_page_and_ends_with_a_line_break_in_what_a_prompt_gets():
     passages, parts = units(PageUnit(), RecursiveChunker(size=30, overlap=0))
     assert len(passages) > 12
     assert [TEXTS[passage.page] for passage in passages] == parts
-
-
-@pytest.mark.parametrize("unit", [DocumentUnit(), None])
-def test_a_page_ends_with_a_line_break_in_what_a_prompt_gets(unit):
     documents, passages = corpus(RecursiveChunker(size=1000, overlap=0, across_pages=True))
     assert "\f" in passages[0].text
-    enlarging = unit and Enlarging(unit, documents, passages)
-    [hit] = LoadedRetriever(SPARSE, passages, 1, 100, enlarging=enlarging).search("iron")
-    assert hit.text == "\n".join(TEXTS)
+    for enlarging in (Enlarging(DocumentUnit(), documents, passages), None):
+        [hit] = LoadedRetriever(SPARSE, passages, 1, 100, enlarging=enlarging).search("iron")
+        assert hit.text == "\n".join(TEXTS)
 
 
 def test_a_window_has_the_neighbours_in_the_same_document():
     for size in (0, 1, 2, 50):
         passages, parts = units(WindowUnit(size=size), RecursiveChunker(size=30, overlap=0))
         for place, text in enumerate(parts):
-            near = [
-                passage.text
-                for other, passage in enumerate(passages)
-                if abs(other - place) <= size and passage.source == passages[place].source
-            ]
-            assert " ".join(text.split()) == " ".join(" ".join(near).split())
+            around = passages[max(0, place - size) : place + size + 1]
+            near = [passage.text for passage in around if passage.source == passages[place].source]
+            assert text.split() == " ".join(near).split()
 
 
 def test_a_parent_is_the_larger_chunk_around_a_passage():
@@ -65,34 +58,32 @@ def test_a_parent_is_the_larger_chunk_around_a_passage():
     _, of_parents = corpus(parents)
     passages, parts = units(ParentUnit(chunker=parents), RecursiveChunker(size=12, overlap=0))
     for passage, text in zip(passages, parts, strict=True):
-        around = [
-            parent.text
-            for parent in of_parents
-            if parent.source == passage.source and parent.start <= passage.start and passage.end <= parent.end
-        ]
-        assert around == [] or text == around[0]
+        same = [parent for parent in of_parents if parent.source == passage.source]
+        around = [parent.text for parent in same if parent.start <= passage.start and passage.end <= parent.end]
+        assert around in ([], [text])
         assert passage.text in text
 
 
-def test_a_parent_that_leaves_passages_out_is_refused():
-    @dataclass(frozen=True)
-    class FirstWord(Chunker):
-        def split(self, text):
-            return [(0, 4)]
+@dataclass(frozen=True)
+class Words(Chunker):
+    """The first letters of words of three; of a text of other words, what stands there."""
 
+    most: int = 1000
+
+    def split(self, text):
+        return [(start, start + 2) for start in range(0, len(text), 3)][: self.most]
+
+
+LETTERS = "ab cd ef gh ij kl mn op qr st "
+
+
+def test_what_does_not_hold_the_passage_and_a_parent_that_leaves_one_out_are_refused():
     with pytest.raises(ConfigError, match=r"^returns\.chunker: leaves out the passage a#1/1; expected"):
-        units(ParentUnit(chunker=FirstWord()), RecursiveChunker(size=12, overlap=0))
-
-
-def test_what_does_not_hold_the_passage_is_refused():
-    @dataclass(frozen=True, kw_only=True)
-    class Shorter(ReturnedUnit):
-        def spans(self, documents, passages):
-            return [(passage.start, passage.end - 1) for passage in passages]
-
+        units(ParentUnit(chunker=Words(most=1)), RecursiveChunker(size=12, overlap=0))
     documents, passages = corpus(PageChunker())
-    with pytest.raises(ConfigError, match=r"^returns: .*Shorter\.spans: found \(0, \d+\) for the passage a#1/0"):
-        Enlarging(Shorter(), documents, passages)
+    shorter = tuple((passage.start, passage.end - 1) for passage in passages)
+    with pytest.raises(ConfigError, match=r"^returns: .*Given\.spans: found \(0, \d+\) for the passage a#1/0"):
+        Enlarging(Given(given=shorter), documents, passages)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,49 +96,33 @@ class Given(ReturnedUnit):
         return self.given
 
 
-@dataclass(frozen=True, kw_only=True)
-class GivenJoined(Given):
-    joins_neighbours = True
-
-
-LETTERS = "ab cd ef gh ij kl mn op qr st "
-
-
 @st.composite
 def found_spans(draw):
     """Spans around the words of a text, and in which order these are found."""
-    words = [(start, start + 2) for start in range(0, len(LETTERS), 3)]
     spans = tuple(
-        (draw(st.integers(max(0, start - 9), start)), draw(st.integers(end, min(len(LETTERS), end + 9))))
-        for start, end in words
+        (draw(st.integers(max(0, start - 9), start)), draw(st.integers(start + 2, min(len(LETTERS), start + 11))))
+        for start in range(0, len(LETTERS), 3)
     )
-    order = draw(st.permutations(range(len(words))))
-    return spans, list(order[: draw(st.integers(1, len(words)))])
+    order = draw(st.permutations(range(len(spans))))
+    return spans, list(order[: draw(st.integers(1, len(spans)))])
 
 
 def slow_parts(spans, order, *, joined):
     """The parts as sets of characters: those that share one, or between which is only a space, are one."""
     parts = []
     for place in order:
-        start, end = spans[place]
-        new = set(range(start, end))
-        touched = []
-        for part in parts:
-            near = new & part
-            if joined:
-                whole = range(min(new | part), max(new | part) + 1)
-                near = near or all(
-                    place_between in new | part or LETTERS[place_between] == " " for place_between in whole
-                )
-            if near:
-                touched.append(part)
-        for part in touched:
-            new |= part
-        new = set(range(min(new), max(new) + 1))
-        if touched:
-            parts = [new if part is touched[0] else part for part in parts if not any(part is x for x in touched[1:])]
-        else:
-            parts.append(new)
+        new = set(range(*spans[place]))
+
+        def is_near(part, new=new):
+            both = new | part
+            between = set(range(min(both), max(both) + 1)) - both
+            return new & part or (joined and all(LETTERS[at] == " " for at in between))
+
+        near = [part for part in parts if is_near(part)]
+        whole = new.union(*near)
+        whole = set(range(min(whole), max(whole) + 1))
+        parts = [whole if part in near[:1] else part for part in parts if part not in near[1:]]
+        parts += [] if near else [whole]
     return parts
 
 
@@ -155,20 +130,13 @@ def slow_parts(spans, order, *, joined):
 @settings(max_examples=4 * settings().max_examples)
 @given(found_spans(), st.booleans())
 def test_every_cutoff_has_the_characters_of_the_spans_each_once(drawn, joined):
-    spans, order = drawn
-    documents = (unpaged("a", LETTERS),)
-
-    @dataclass(frozen=True)
-    class Words(Chunker):
-        def split(self, text):
-            return [(start, start + 2) for start in range(0, len(text), 3)]
-
+    (spans, order), documents = drawn, (unpaged("a", LETTERS),)
     passages = dataset_of(documents, {"q": "ab"}, {("q", "a"): 1}, "document", chunker=Words()).passages
-    enlarging = Enlarging((GivenJoined if joined else Given)(given=spans), documents, passages)
+    unit = type("Spans", (Given,), {"joins_neighbours": joined})(given=spans)
+    enlarging = Enlarging(unit, documents, passages)
     scores = [1 / (1 + rank) for rank in range(len(order))]
-    at_cutoffs = enlarging.at_cutoffs(order, scores, 12)
     counts = [len(slow_parts(spans, order[:taken], joined=joined)) for taken in range(1, len(order) + 1)]
-    for cutoff, parts in enumerate(at_cutoffs, start=1):
+    for cutoff, parts in enumerate(enlarging.at_cutoffs(order, scores, 12), start=1):
         taken = next((at for at, count in enumerate(counts, start=1) if count == cutoff), len(order))
         expected = slow_parts(spans, order[:taken], joined=joined)
         assert [set(range(part.start, part.end)) for part in parts] == expected
@@ -178,15 +146,13 @@ def test_every_cutoff_has_the_characters_of_the_spans_each_once(drawn, joined):
 
 def test_score_and_found_decide_the_order():
     documents, passages = corpus(PageChunker())
-    whole = {"a": 0, "b": 1}
     order, scores = [0, 3, 4, 5], [5.0, 4.0, 3.0, 2.0]  # page 1 of a, then all pages of b
-
-    def sources(**chosen):
+    for chosen, expected in [
+        ({}, ["a", "ab"]),
+        ({"score": "sum"}, ["a", "ab"]),  # one passage makes one part, two passages make two
+        ({"score": "sum", "candidates": 4}, ["b", "ba"]),  # 9 against 5
+        ({"score": "mean", "candidates": 4}, ["a", "ab"]),  # 3 against 5
+        ({"candidates": 1}, ["a", "a"]),
+    ]:
         at_cutoffs = Enlarging(DocumentUnit(**chosen), documents, passages).at_cutoffs(order, scores, 2)
-        return [[whole[part.source] for part in parts] for parts in at_cutoffs]
-
-    assert sources() == [[0], [0, 1]]
-    assert sources(score="sum") == [[0], [0, 1]]  # one passage makes one part, two passages make two
-    assert sources(score="sum", candidates=4) == [[1], [1, 0]]  # 9 against 5
-    assert sources(score="mean", candidates=4) == [[0], [0, 1]]  # 3 against 5
-    assert sources(candidates=1) == [[0], [0]]
+        assert ["".join(part.source for part in parts) for parts in at_cutoffs] == expected, chosen

@@ -1,8 +1,10 @@
-"""Rankings of other systems: what a line stands for, what is refused, and what an exported run gives."""
+"""Files of what other systems have returned: what a line stands for, what is refused, what an exported run gives."""
 
 import gzip
 import os
+import re
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -15,20 +17,25 @@ from rankings import SPARSE, collection_of, order_of, paged, ranking_of, ranking
 
 import ragsweep
 from ragsweep.core import trec_files
-from ragsweep.core.errors import DatasetError
+from ragsweep.core.errors import DatasetError, RetrieverError
 from ragsweep.core.trec_files import trec_eval_order
 from ragsweep.datasets import RecursiveChunker, pdf_dataset
 from ragsweep.retrieval import (
+    Answers,
     FusedRetriever,
     HybridRetriever,
     Names,
     PipelineRetriever,
     Ranker,
+    Result,
+    ReturnedRetriever,
     Rewriter,
     RunFileRetriever,
     Search,
     rank,
 )
+from ragsweep.retrieval.results import lines_of
+from ragsweep.testing import SystemContract
 
 NAMES = Names(
     queries=("q1", "q 2"),
@@ -47,8 +54,9 @@ LINES = [  # what is searched, the lines of a file, and the passages that each q
         ["q1 Q0 m#1/0 1 -2 me", "q1 Q0 a@b#1 2 3e0 me", "q1 Q0 m#2 3 3 me", "q1 Q0 m#1/1 4 3.0000000001 me"],
         [[2, 1, 3, 0], []],
     ),
-    # between tabs an id has spaces
+    # between tabs an id has spaces; lines may end as on Windows, and start with a mark of the byte order
     (SPACED, ["q 2\tQ0\tm#2\t1\t0.9\tmy system", "q 2\tQ0\tm 1\t2\t0.8\tmy system 2"], [[], [2, 0]]),
+    (SEARCH, ["\ufeff\r", "q1\tQ0\tm#2\t1\t1e-3\tme\r"], [[2], []]),
     (  # what ragsweep has written is read as it was meant
         SEARCH,
         ["q%202 Q0 m#1 1 3 ragsweep", "q%202 Q0 m#1@m#1/0 2 2 ragsweep", "q1 Q0 nothing-retrieved 1 0.0 ragsweep"],
@@ -61,21 +69,21 @@ LINES = [  # what is searched, the lines of a file, and the passages that each q
 
 
 def written(path, *lines):
-    """A retriever of a file with these lines."""
-    path.write_text("".join(f"{line}\n" for line in lines))
+    """A retriever of a file with these lines, which may be zipped."""
+    content = "".join(f"{line}\n" for line in lines).encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
     return RunFileRetriever(str(path))
 
 
-def test_a_line_names_a_unit_or_a_passage(tmp_path):
-    for number, (search, lines, expected) in enumerate(LINES):
-        assert order_of(rank(written(tmp_path / f"{number}.trec", *lines), search, 100)) == expected, lines
+def test_a_line_names_a_unit_or_a_passage_also_of_a_zipped_file(tmp_path):
+    for (number, (search, lines, expected)), zipped in product(enumerate(LINES), ("", ".gz")):
+        assert order_of(rank(written(tmp_path / f"{number}.trec{zipped}", *lines), search, 100)) == expected, lines
 
 
-@given(
-    st.dictionaries(
-        st.text("aZ9é日😀", min_size=1, max_size=3), st.sampled_from([1.0, 1.00000001, 0.5, -3.0]), min_size=1
-    )
-)
+SCORES = st.sampled_from([1.0, 1.00000001, 0.5, -3.0])
+
+
+@given(st.dictionaries(st.text("aZ9é日😀", min_size=1, max_size=3), SCORES, min_size=1))
 def test_lines_are_in_the_order_of_trec_eval(scores):
     """trec_eval itself says where each document is: the reciprocal rank, with it as the only relevant one."""
     documents, values = [*scores], np.array([*scores.values()])
@@ -86,15 +94,8 @@ def test_lines_are_in_the_order_of_trec_eval(scores):
     assert [documents[row] for row in order] == expected
 
 
-def test_files_may_be_zipped_and_have_the_line_ends_of_windows(tmp_path):
-    path = tmp_path / "run.trec.gz"
-    path.write_bytes(gzip.compress(b"\xef\xbb\xbf\r\nq1\tQ0\tm#2\t1\t1e-3\tme\r\n"))
-    assert order_of(rank(RunFileRetriever(str(path)), SEARCH, 5)) == [[2], []]
-
-
 MALFORMED = [
     ("q1 Q0 m#1 1 me", "line 1: found 5 columns, expected 'query Q0 document rank score tag'"),
-    ("q1,Q0,m#1,1,3.5,me", "line 1: found 1 columns, expected 'query Q0 document rank score tag'"),
     ("q1\tm#1\t1", "line 1: found 3 columns, expected 'query Q0 document rank score tag'"),
     ("q1 Q0 m#1 1 nan me", "line 1: found the score 'nan', expected a number from -1e+30 to 1e+30"),
     ("q1 Q0 m#1 1 1e31 me", "line 1: found the score '1e31'"),
@@ -112,31 +113,22 @@ MALFORMED = [
 ]
 
 
-def test_a_malformed_run_file_is_refused_in_one_line(tmp_path):
-    for number, (content, problem) in enumerate(MALFORMED):
-        path = tmp_path / f"{number}.trec"
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        with pytest.raises(DatasetError) as refused:
-            RunFileRetriever(str(path)).check(SEARCH)
-        assert problem in str(refused.value)
-        assert str(path) in str(refused.value)
-        assert len(str(refused.value).splitlines()) == 1
-
-
-def test_what_is_no_file_is_refused(tmp_path):
-    os.mkdir(tmp_path / "folder")  # noqa: PTH102
-    os.mkfifo(tmp_path / "pipe")
-    for name, problem in (("nosuch", "does not exist"), ("folder", "is not a file"), ("pipe", "is not a file")):
-        with pytest.raises(DatasetError, match=rf"retriever\.path: .*{name} {problem}; expected a TREC run file"):
-            RunFileRetriever(str(tmp_path / name)).check(SEARCH)
-
-
 @pytest.mark.usefixtures("long_work")
-def test_a_file_that_is_very_large_once_unzipped_is_refused(tmp_path, monkeypatch):
+def test_a_malformed_run_file_and_what_is_no_file_are_refused_in_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(trec_files, "LARGEST_TREC_MB", 1)
-    (tmp_path / "run.gz").write_bytes(gzip.compress(b"\n" * 60_000))
-    with pytest.raises(DatasetError, match=r"run\.gz cannot be read as a TREC file \(larger than 1 MB\)"):
-        RunFileRetriever(str(tmp_path / "run.gz")).check(SEARCH)
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    no_files = {"nosuch": "does not exist", "folder": "is not a file", "pipe": "is not a file"}
+    expected = {name: f"retriever.path: {tmp_path / name} {problem}" for name, problem in no_files.items()}
+    for number, (content, problem) in enumerate(MALFORMED):
+        (tmp_path / f"{number}.trec").write_bytes(content if isinstance(content, bytes) else content.encode())
+        expected[f"{number}.trec"] = problem
+    (tmp_path / "large.gz").write_bytes(gzip.compress(b"\n" * 60_000))
+    expected["large.gz"] = "cannot be read as a TREC file (larger than 1 MB)"
+    for name, problem in expected.items():
+        with pytest.raises(DatasetError, match=rf"\A[^\n]*{re.escape(problem)}[^\n]*\Z") as refused:
+            RunFileRetriever(str(tmp_path / name)).check(SEARCH)
+        assert str(tmp_path / name) in str(refused.value)
 
 
 WORDS = st.lists(st.sampled_from(["q1", "Q0", "m#1", "m#1/0", "nan", "1", "-2.5", "#", "%20", "me", "\n", "\0", "é"]))
@@ -161,35 +153,30 @@ class Shouting(Rewriter):
         return [query.upper() for query in queries]
 
 
-WITHIN = {
-    "fused": lambda file: FusedRetriever({"file": file, "words": SPARSE}),
-    "hybrid": lambda file: HybridRetriever(file, SPARSE, 1.0),
-    "pipeline": lambda file: PipelineRetriever(file, Shouting(), None),
-}
-
-
-@pytest.mark.parametrize("name", WITHIN)
-def test_a_file_can_be_a_stage_of_another_retriever(tmp_path, name):
-    made = WITHIN[name](written(tmp_path / "run.trec", "q1 Q0 m#2 1 1 me", "q%202 Q0 m#1 1 1 me"))
-    made.check(SEARCH)
-    assert rank(made, SEARCH, 5).passages[:, 0].tolist() == [2, 0]
-    with pytest.raises(DatasetError, match="line 1: found 'unknown'"):
-        WITHIN[name](written(tmp_path / "odd.trec", "q1 Q0 unknown 1 1 me")).check(SEARCH)
+def test_a_file_can_be_a_stage_of_another_retriever(tmp_path):
+    file = written(tmp_path / "run.trec", "q1 Q0 m#2 1 1 me", "q%202 Q0 m#1 1 1 me")
+    odd = written(tmp_path / "odd.trec", "q1 Q0 unknown 1 1 me")
+    for within in (
+        lambda file: FusedRetriever({"file": file, "words": SPARSE}),
+        lambda file: HybridRetriever(file, SPARSE, 1.0),
+        lambda file: PipelineRetriever(file, Shouting(), None),
+    ):
+        within(file).check(SEARCH)
+        assert rank(within(file), SEARCH, 5).passages[:, 0].tolist() == [2, 0]
+        with pytest.raises(DatasetError, match="line 1: found 'unknown'"):
+            within(odd).check(SEARCH)
 
 
 # Metrics
 
 
-def values(measured):
-    """All metrics of all queries."""
-    return np.array([score.per_item for score in measured.scores])
-
-
-def exported(folder, measured):
-    """The files of a run."""
-    for name in ("ranking.trec", "qrels.trec"):
-        (folder / name).write_text("".join(measured.files[name]))
-    return folder / "ranking.trec"
+def assert_read_back(folder, task, dataset):
+    """A task with the exported file of its run in place of its retriever gives the same metrics to all queries."""
+    measured = task.measure(dataset)
+    (folder / "ranking.trec").write_text("".join(measured.files["ranking.trec"]))
+    again = replace(task, retriever=RunFileRetriever(str(folder / "ranking.trec"))).measure(dataset)
+    values, expected = ([score.per_item for score in one.scores] for one in (again, measured))
+    np.testing.assert_array_equal(np.array(values), np.array(expected))
 
 
 class Fixed(Ranker):
@@ -216,19 +203,6 @@ def measurements(draw):
     return collection, draw(st.lists(candidates, min_size=len(asked), max_size=len(asked)))
 
 
-@pytest.mark.parametrize(
-    ("k", "threshold", "ends"), [(2, None, 2), (3, None, 2), (3, 1.5, None), (9, None, 2)], ids=str
-)
-def test_a_run_says_where_its_file_ends_before_the_cutoff(tmp_path, k, threshold, ends):
-    judgments = {("q1", "a#1"): 1, ("q2", "a#1"): 1}
-    collection = collection_of([paged(name, "x") for name in "abcd"], {"q1": "q", "q2": "q"}, judgments)
-    file = written(tmp_path / "run.trec", "q1 Q0 a#1 1 2 me", "q1 Q0 b#1 2 1 me", "q2 Q0 c#1 1 2 me")
-    task = ranking_task(replace(file, score_threshold=threshold), METRICS, k, collection=collection)
-    measured = task.measure(task.load())
-    assert measured.facts.get("ends_at") == ends
-    assert any("At most 2 results" in notice for notice in measured.notices) == (ends is not None and k > ends)
-
-
 @pytest.mark.usefixtures("long_work")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(measurements(), st.sampled_from(["after_cutoff", "before_cutoff"]))
@@ -238,9 +212,24 @@ def test_an_exported_run_gives_the_metrics_of_the_run_to_the_last_bit(tmp_path, 
     own = ranking_task(Fixed(candidates), METRICS, 5, collection=collection, **settings)
     dataset = own.load()
     assume(any(candidates[row] for row in dataset.qrels.query))  # a run that finds nothing has failed
-    measured = own.measure(dataset)
-    again = replace(own, retriever=RunFileRetriever(str(exported(tmp_path, measured))))
-    np.testing.assert_array_equal(values(again.measure(dataset)), values(measured))
+    assert_read_back(tmp_path, own, dataset)
+
+
+@pytest.mark.soak
+@pytest.mark.real_data
+def test_a_run_of_scifact_read_back_has_its_metrics(scifact, tmp_path):
+    assert_read_back(tmp_path, ranking_task(SPARSE, METRICS, 10), scifact)
+
+
+def test_a_run_says_where_its_file_ends_before_the_cutoff(tmp_path):
+    judgments = {("q1", "a#1"): 1, ("q2", "a#1"): 1}
+    collection = collection_of([paged(name, "x") for name in "abcd"], {"q1": "q", "q2": "q"}, judgments)
+    file = written(tmp_path / "run.trec", "q1 Q0 a#1 1 2 me", "q1 Q0 b#1 2 1 me", "q2 Q0 c#1 1 2 me")
+    for k, threshold, ends in ((2, None, 2), (3, None, 2), (3, 1.5, None), (9, None, 2)):
+        task = ranking_task(replace(file, score_threshold=threshold), METRICS, k, collection=collection)
+        measured = task.measure(task.load())
+        is_noticed = any("At most 2 results" in notice for notice in measured.notices)
+        assert (measured.facts.get("ends_at"), is_noticed) == (ends, ends is not None and k > ends), (k, threshold)
 
 
 @pytest.mark.usefixtures("long_work")
@@ -259,45 +248,28 @@ def test_a_file_gives_the_numbers_of_ragsweep_evaluate(tmp_path_factory, lines):
 def test_a_document_without_text_is_refused_as_its_rank_cannot_stay_empty(tmp_path):
     documents = [unpaged("empty", ""), unpaged("text", "x")]
     collection = collection_of(documents, {"q1": "q"}, {("q1", "text"): 1}, "document")
-    whole = written(tmp_path / "run.trec", "q1 Q0 empty 1 2 me", "q1 Q0 text 2 1 me")
-    cut = written(tmp_path / "cut.trec", "q1 Q0 text 2 1 me")  # what the message says: without its lines
-    own, again = (ranking_task(file, METRICS, collection=collection) for file in (whole, cut))
-    assert ragsweep.evaluate(whole.path, {"q1": {"text": 1}}, metrics=["mrr"], resamples=1).means["mrr"] == 0.5
+    file = written(tmp_path / "run.trec", "q1 Q0 empty 1 2 me", "q1 Q0 text 2 1 me")
+    assert ragsweep.evaluate(file.path, {"q1": {"text": 1}}, metrics=["mrr"], resamples=1).means["mrr"] == 0.5
+    own = ranking_task(file, METRICS, collection=collection)
     with pytest.raises(DatasetError, match="line 1: found 'empty', which has no text in the dataset"):
         own.measure(own.load())
-    assert again.measure(again.load()).values["mrr"] == 1
-
-
-@pytest.mark.soak
-@pytest.mark.real_data
-def test_a_run_of_scifact_read_back_has_its_metrics(scifact, tmp_path):
-    own = ranking_task(SPARSE, METRICS, 10)
-    measured = own.measure(scifact)
-    again = replace(own, retriever=RunFileRetriever(str(exported(tmp_path, measured)))).measure(scifact)
-    np.testing.assert_array_equal(values(again), values(measured))
 
 
 # Through the command
 
 
-@pytest.fixture
-def runs(dataset, tmp_path):
-    """Two run files for the small dataset: the best ranking that there is, and a worse one."""
-    values = dict(override.partition("=")[::2] for override in dataset)
-    small = pdf_dataset("small", values["dataset.documents"], values["dataset.queries"]).load()
-    best = [f"{query} Q0 {unit} 1 {1 - row / 100} best\n" for row, (query, unit, _) in enumerate(small.judgments)]
-    (tmp_path / "best.trec").write_text("".join(best))
-    (tmp_path / "worse.trec").write_text("".join(line.replace("fever.pdf#2", "fever.pdf#4") for line in best))
-    return tmp_path
-
-
-def test_files_and_a_retriever_are_compared_and_a_resumed_sweep_notices_a_changed_file(application, dataset, runs):
-    options = runs / "conf" / "retriever"
+def test_files_and_a_retriever_are_compared_and_a_resumed_sweep_notices_a_changed_file(application, dataset, tmp_path):
+    places = dict(override.partition("=")[::2] for override in dataset)
+    small = pdf_dataset("small", places["dataset.documents"], places["dataset.queries"]).load()
+    best = [f"{query} Q0 {unit} 1 {1 - row / 100} best" for row, (query, unit, _) in enumerate(small.judgments)]
+    worse = [line.replace("fever.pdf#2", "fever.pdf#4") for line in best]
+    options = tmp_path / "conf" / "retriever"
     options.mkdir(parents=True)
-    for name in ("best", "worse"):
-        (options / f"{name}.yaml").write_text(f"defaults: [run_file]\npath: {runs / name}.trec\n")
+    for name, lines in (("best", best), ("worse", worse)):
+        path = written(tmp_path / f"{name}.trec", *lines).path
+        (options / f"{name}.yaml").write_text(f"defaults: [run_file]\npath: {path}\n")
     swept = ["-m", *dataset, "retriever=best,worse,sparse", "k=2", "tracking.resume=true"]
-    command = ["--config-dir", str(runs / "conf"), *swept]
+    command = ["--config-dir", str(tmp_path / "conf"), *swept]
     succeeded(application.run(*command))
     [parent] = application.parents()
     assert parent.data.tags["best.configuration"] == "retriever=best"
@@ -306,10 +278,61 @@ def test_files_and_a_retriever_are_compared_and_a_resumed_sweep_notices_a_change
     assert by_name["retriever=worse"].metrics["ndcg"] == pytest.approx(0.8)
     assert by_name["retriever=best"].params["retriever.name"] == "best.trec"
 
-    (runs / "best.trec").write_text((runs / "worse.trec").read_text())
+    written(tmp_path / "best.trec", *worse)
     assert succeeded(application.run(*command)).stdout.count("(finished before)") == 2
     run = application.children()[-1]
     assert run.info.run_name == "retriever=best"
     assert run.data.metrics["ndcg"] == pytest.approx(0.8)
-    given = [run.info.run_id, "malaria", *dataset[2:], f"retriever.path={runs}/best.trec"]
+    given = [run.info.run_id, "malaria", *dataset[2:], f"retriever.path={tmp_path}/best.trec"]
     assert "fever.pdf#2" in succeeded(application.script_here("explain", *given)).stdout
+
+
+RESULTS = ((Result(("a", "b"), "m.pdf", "3", "text\nof é", 0.5), Result(("c",), score=0.25)), ())
+
+
+def returned(path, *lines):
+    path.write_text("".join(line if line.endswith("\n") else f"{line}\n" for line in lines))
+    return ReturnedRetriever(str(path))
+
+
+class TestReturned(SystemContract):
+    component = ReturnedRetriever
+
+    @pytest.fixture(autouse=True)
+    def file(self, tmp_path):
+        answers = Answers([RESULTS[0]] * 2, np.array([1.0, 2.0]))
+        returned(tmp_path / "returned.jsonl", *lines_of(self.queries, answers))
+        type(self).settings = {"path": str(tmp_path / "returned.jsonl")}
+
+
+def test_what_is_written_is_read_as_it_was_and_a_query_never_asked_is_no_query_without_results(tmp_path):
+    lines = [
+        *lines_of(["nothing", "one"], Answers([(), RESULTS[0]], np.array([1.0, 2.0]))),
+        *lines_of(["never"], Answers([None], np.empty(0))),
+    ]
+    read = returned(tmp_path / "x.jsonl", *lines).answers(["never", "one", "nothing"], 9)
+    assert [*read.results] == [None, RESULTS[0], ()]
+    assert np.isnan(read.latency_ms[0])
+    assert read.latency_ms[1:].tolist() == [2.0, 1.0]
+
+
+MALFORMED_JSON = [
+    ("[1]", ""),
+    ("{", ""),
+    ('{"results": []}', "query"),
+    ('{"query": "one", "results": [{"ids": [3]}]}', ""),
+    ('{"query": "one", "results": [{"id": "a"}]}', ""),
+    ('{"query": "one", "results": [{"ids": ["a"], "score": NaN}]}', ""),
+    ('{"query": 3, "results": []}', "query"),
+]
+
+
+def test_a_malformed_line_a_file_that_is_not_there_and_one_that_lacks_a_query_are_named(tmp_path):
+    for number, (line, field) in enumerate(MALFORMED_JSON):
+        file = returned(tmp_path / f"{number}.jsonl", '{"query": "first", "results": []}', line)
+        with pytest.raises(RetrieverError, match=f"{number}.jsonl, line 2: {field}"):
+            file.check()
+    with pytest.raises(RetrieverError, match=r"retriever\.path: .*nosuch\.jsonl cannot be read"):
+        ReturnedRetriever(str(tmp_path / "nosuch.jsonl")).check()
+    with pytest.raises(RetrieverError, match='has no line of the query "two"'):
+        returned(tmp_path / "x.jsonl", '{"query": "one", "results": []}').answers(["two"], 9)

@@ -51,28 +51,33 @@ def change(kept, statement, *values):
         connection.execute(statement, values)
 
 
-plain = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**63), 2**63)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=5,
-)
+NUMBERS = st.integers(-(2**63), 2**63) | st.floats(allow_nan=False, allow_infinity=False)
+PLAIN = st.none() | st.booleans() | NUMBERS | st.text()
+ANY = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3))
 
 
-@given(response=st.dictionaries(st.text(), plain, max_size=4))
+@given(response=st.dictionaries(st.text(), ANY, max_size=4))
 def test_a_response_comes_back_as_it_was_returned_first(response):
     with tempfile.TemporaryDirectory() as folder:
         kept = KeptResponses(Path(folder) / "answers.sqlite")
         assert kept.get("prompt", lambda: response) == response == kept.get("prompt", refuse)
 
 
-def test_a_failed_request_leaves_nothing(kept):
+def test_a_failed_request_leaves_nothing_and_a_file_that_a_killed_process_left_empty_is_filled(kept):
+    kept.path.touch()
+    assert kept.find("prompt") is None
     with pytest.raises(ZeroDivisionError):
         kept.get("prompt", lambda: {"text": 1 / 0})
     assert kept.find("prompt") is None
+    kept.get("prompt", lambda: {"text": "B"})
+    assert kept.get("prompt", refuse) == {"text": "B"}
+
+
+def test_clearing_the_store_keeps_what_was_paid_for(store):
+    kept = KeptResponses.of(store)
+    kept.get("prompt", lambda: {"text": "B"})
+    assert [*store.entries()] == store.clear() == []
+    assert kept.get("prompt", refuse) == {"text": "B"}
 
 
 def test_threads_that_need_the_same_response_ask_once(kept):
@@ -132,41 +137,32 @@ def test_a_damaged_response_is_asked_for_again(kept):
         assert kept.get("prompt", refuse) == {"text": "D"}
 
 
-def assert_refused(kept, expected):
-    """A file is refused, with what it says, before anything is asked, and stays as it is."""
-    before = kept.path.read_bytes()
-    for attempt in (lambda: kept.find("prompt"), lambda: kept.get("prompt", refuse)):
-        with pytest.raises(ModelError, match=expected):
-            attempt()
-    assert kept.path.read_bytes() == before
-
-
-def test_a_file_that_is_no_database_is_an_error_and_stays(kept):
-    kept.path.write_text("no database, but perhaps something dear\n" * 100)
-    assert_refused(kept, r"answers\.sqlite: found no intact database.*move the file away")
-
-
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0"
-NAMES = "key, request, response, checksum"
-
-
 VIEW = f"CREATE VIEW responses AS SELECT i AS key, i AS request, i AS response, i AS checksum FROM ({ENDLESS})"
+TABLE = "CREATE TABLE responses (key, request, response, checksum)"
 TRIGGER = "CREATE TRIGGER responses BEFORE INSERT ON responses BEGIN SELECT raise(abort, 'no'); END"
+VERSION = "PRAGMA user_version = 1"
+REFUSED = {  # what makes a file, and what its refusal says
+    "view": ([VIEW, VERSION], r"found no intact .*view or a trigger.*move the file"),
+    "trigger": ([TABLE, TRIGGER, VERSION], r"found no intact .*view or a trigger.*move the file"),
+    "old": ([TABLE], "found schema 0 of kept responses, expected 1; move it away"),
+    "new": ([TABLE, "PRAGMA user_version = 2"], "found schema 2 of kept responses, expected 1; move it away"),
+    "text": ([], r"found no intact database.*move the file away"),
+}
 
 
-def test_what_a_file_would_execute_is_an_error_before_anything_is_asked(tmp_path):
-    for name, statements in {"view": [VIEW], "trigger": [f"CREATE TABLE responses ({NAMES})", TRIGGER]}.items():
+def test_a_file_that_is_not_ours_is_an_error_before_anything_is_asked_or_executed_and_stays(tmp_path):
+    for name, (statements, expected) in REFUSED.items():
         kept = KeptResponses(tmp_path / f"{name}.sqlite")
-        for statement in (*statements, "PRAGMA user_version = 1"):
+        if not statements:
+            kept.path.write_text("no database, but perhaps something dear\n" * 100)
+        for statement in statements:
             change(kept, statement)
-        assert_refused(kept, rf"{name}\.sqlite: found no intact .*view or a trigger.*move the file")
-
-
-def test_a_file_that_a_killed_process_left_empty_is_filled(kept):
-    kept.path.touch()
-    assert kept.find("prompt") is None
-    kept.get("prompt", lambda: {"text": "B"})
-    assert kept.get("prompt", refuse) == {"text": "B"}
+        before = kept.path.read_bytes()
+        for attempt in (lambda kept=kept: kept.find("prompt"), lambda kept=kept: kept.get("prompt", refuse)):
+            with pytest.raises(ModelError, match=rf"{name}\.sqlite: {expected}"):
+                attempt()
+        assert kept.path.read_bytes() == before
 
 
 @pytest.fixture
@@ -194,18 +190,3 @@ def test_a_read_only_file_gives_what_it_has_and_anything_else_is_an_error(as_rea
         KeptResponses(as_reader / "folder" / "answers.sqlite").get("prompt", refuse)
     not_kept = KeptResponses(as_reader / "answers.sqlite", enabled=False)
     assert not_kept.get("prompt", lambda: {"text": "C"}) == {"text": "C"}
-
-
-def test_a_file_of_another_schema_is_refused_and_stays(kept):
-    kept.get("prompt", lambda: {"text": "B"})
-    for schema in (0, 2):
-        change(kept, f"PRAGMA user_version = {schema}")
-        assert_refused(kept, f"found schema {schema} of kept responses, expected 1; move it away")
-
-
-def test_clearing_the_store_keeps_what_was_paid_for(store):
-    kept = KeptResponses.of(store)
-    kept.get("prompt", lambda: {"text": "B"})
-    assert [*store.entries()] == []
-    assert store.clear() == []
-    assert kept.get("prompt", refuse) == {"text": "B"}
