@@ -36,3 +36,8 @@ def change_journal(folder: Path, **fields: Any) -> dict[str, Any]:
 def pushed(application: Application) -> CompletedProcess[str]:
     """What `ragsweep push` does with an application's outputs."""
     return application.start_script_here("push", f"{application.home}/outputs", "--uri", application.uri)
+
+
+def run_here(application: Application, *given: str, **environment: str) -> CompletedProcess[str]:
+    """What `application.run` does, in this process: for what is refused, and for dry runs."""
+    return application.start_script_here("run", *application.arguments(*given), **environment)
