@@ -136,7 +136,7 @@ def test_each_child_says_what_was_decided_of_it(swept):
     verdicts = {name: run.data.tags["decision"] for name, run in swept.runs.items()}
     assert verdicts == {row["name"]: row["verdict"] for row in swept.decision["rows"]}
     expected = {f"alpha={alpha} k={k}": "worse" for alpha in ("0", "0.3", "1") for k in (3, 5, 10)}
-    expected |= {name: "tied" for name in ("alpha=0.3 k=5", *(f"alpha=0.5 k={k}" for k in (3, 5, 10)))}
+    expected |= dict.fromkeys(("alpha=0.3 k=5", *(f"alpha=0.5 k={k}" for k in (3, 5, 10))), "tied")
     expected |= {"alpha=0.7 k=3": "chosen at k 3", "alpha=0.7 k=5": "chosen", "alpha=0.7 k=10": "chosen at k 10"}
     assert verdicts == expected
     by_value = sorted(swept.at_5, key=lambda run: -run.data.metrics["ndcg"])
