@@ -70,7 +70,7 @@ def test_one_that_fails_leaves_and_is_measured_with_the_others():
     assert [racer.name for racer in record.dropped] == ["r0"]
 
 
-OWN = "decision.metric=own +evaluation.metrics.own={_target_:own.own,_partial_:true}"
+OWN = "decision.metric=own +evaluation.metrics.own={_target_:boundless.own,_partial_:true}"
 REFUSED = {
     "repeats=2": "repeats: found 2; hydra/sweeper=race measures once",
     OWN: "own has no bounds",
@@ -82,7 +82,9 @@ REFUSED = {
 
 
 def test_what_cannot_race_is_refused(application, dataset, monkeypatch):
-    (application.home / "own.py").write_text("def own(judged, k):\n    return 3.0 * judged.hits[:, :k].sum(axis=1)\n")
+    (application.home / "boundless.py").write_text(
+        "def own(judged, k):\n    return 3.0 * judged.hits[:, :k].sum(axis=1)\n"
+    )
     monkeypatch.syspath_prepend(application.home)
     race = ["-m", "hydra/sweeper=race", "retriever=sparse", "retriever.b=0.2,0.7"]
     for settings, expected in REFUSED.items():

@@ -1,18 +1,14 @@
-"""Standard streams that are closed or full, an impatient Ctrl-C, and a store that somebody deletes meanwhile."""
+"""Standard streams that are closed or full, and a store that somebody deletes meanwhile."""
 
 import errno
 import os
-import signal
 import subprocess
 import sys
 import threading
-import time
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
-from held import ENVIRONMENT, held_by
 
 from ragsweep.app.messages import in_one_line
 from ragsweep.store.stage_store import Store
@@ -49,23 +45,6 @@ def test_what_cannot_be_printed_is_said_and_is_no_success(tmp_path):
 
 def test_a_full_disk_is_no_error_of_ours():
     assert "No space left on device" in in_one_line(OSError(errno.ENOSPC, "No space left on device"))
-
-
-def test_an_impatient_ctrl_c_leaves_one_line(application, dataset):
-    file = application.home / "wait"
-    file.touch()
-    process = application.start("-m", *dataset, *held_by(file), "k=3,4", **ENVIRONMENT)
-    while not any(run.info.status == "RUNNING" for run in application.children()):
-        time.sleep(0.1)
-    for _ in range(5):
-        with suppress(ProcessLookupError):  # it has ended by now
-            os.kill(process.pid, signal.SIGINT)
-        time.sleep(0.02)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "Traceback" not in out + err
-    assert "interrupted" in err
-    assert {run.info.status for run in application.children()} == {"KILLED"}
 
 
 def test_a_store_that_is_deleted_meanwhile_costs_only_time(tmp_path, times):

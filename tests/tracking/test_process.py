@@ -1,4 +1,4 @@
-"""Whether the process that a run belongs to is still there."""
+"""Whether the process that a run belongs to is still there, and what a worker does without its driver."""
 
 import json
 import os
@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragsweep.core.project import PROJECT
+from ragsweep.core.terminal import TERMINATED
 from ragsweep.tracking.process import has_ended, process_identity
 from tracking.stored import ANYTHING
 
-PRINT_IDENTITY = """
-import time
-from ragsweep.tracking.process import process_identity
-
-print(process_identity(), flush=True)
-time.sleep(600)
-"""
+IDENTITY = "import os, time; from ragsweep.tracking.process import process_identity; "
+PRINT_IDENTITY = f"{IDENTITY} print(process_identity(), flush=True); time.sleep(600)"
+DRIVER = f"{IDENTITY} print(os.getpid(), process_identity())"
+WORKER = """import sys; from ragsweep.app.workers import begin_worker
+begin_worker(int(sys.argv[1]), sys.argv[2]); print('goes on')"""
 
 
 @pytest.mark.usefixtures("processes")
@@ -60,3 +60,25 @@ def test_any_field_is_one_of_an_identity_or_none(fields):
 @given(st.text() | ANYTHING.map(json.dumps) | st.sampled_from(["[" * 100_000, "9" * 5_000]))
 def test_any_text_is_an_identity_or_none(text):
     assert has_ended(text) in (True, False, None)
+
+
+def in_process(code, folder, *arguments):
+    command = [sys.executable, "-c", code, *arguments]
+    environment = {**os.environ, PROJECT: str(folder)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    return done.returncode, done.stdout
+
+
+@pytest.mark.usefixtures("processes")
+def test_a_worker_ends_where_its_driver_is_gone_before_it_is_ready_but_not_if_that_was_on_another_host(
+    tmp_path, monkeypatch
+):
+    gone, identity = in_process(DRIVER, tmp_path)[1].rstrip().split(" ", 1)
+    elsewhere = json.dumps({**json.loads(identity), "host": "another.example"})
+    monkeypatch.setenv(PROJECT, str(tmp_path))
+    for number, driver, expected in (
+        (gone, identity, (TERMINATED, "")),
+        (gone, elsewhere, (0, "goes on\n")),
+        (str(os.getpid()), process_identity(), (0, "goes on\n")),
+    ):
+        assert in_process(WORKER, tmp_path, number, driver) == expected
