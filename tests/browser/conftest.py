@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from application import PROJECT, Application
+from application import PROJECT, Application, succeeded
 from mlflow.entities import Run
 from servers import free_port
 from warm import CHARTS
@@ -34,40 +34,29 @@ class Site:
 
     Attributes:
         url: Where.
-        addresses: What the two sweeps printed, as this server has it.
+        address: What the first sweep printed, as this server has it.
         application: The store.
+        sweep: The first sweep's parent run.
+        other: The second sweep's parent run.
+        runs: The first sweep's runs, best NDCG first.
+        shown: Those at the cutoff of the headline, which the view shows.
     """
 
     url: str
-    addresses: list[str]
+    address: str
     application: Application
-
-    @property
-    def sweep(self) -> Run:
-        """The first sweep's parent run."""
-        return self.application.parents()[0]
-
-    @property
-    def other(self) -> Run:
-        """The second sweep's parent run."""
-        return self.application.parents()[1]
-
-    @property
-    def runs(self) -> list[Run]:
-        """The first sweep's runs, best NDCG first."""
-        own = [
-            run for run in self.application.children() if run.data.tags["mlflow.parentRunId"] == self.sweep.info.run_id
-        ]
-        return sorted(own, key=lambda run: -run.data.metrics["ndcg"])
-
-    @property
-    def shown(self) -> list[Run]:
-        """Those at the cutoff of the headline, which the view shows."""
-        return [run for run in self.runs if run.data.params["k"] == "3"]
+    sweep: Run
+    other: Run
+    runs: list[Run]
+    shown: list[Run]
 
     def experiment(self, rest: str = "") -> str:
         """The address of the experiment's page, or of one below it."""
         return f"{self.url}/#/experiments/{self.sweep.info.experiment_id}{rest}"
+
+    def page_of(self, run: Run) -> str:
+        """The address of a run's page."""
+        return self.experiment(f"/runs/{run.info.run_id}?workflowType=machine_learning")
 
 
 @contextmanager
@@ -104,13 +93,14 @@ def site(tmp_path_factory: pytest.TempPathFactory, cache: Path, processes: None)
     """The UI on a store with two sweeps."""
     home = tmp_path_factory.mktemp("home")
     application = Application(home, cache)
-    addresses = []
-    for sweep in (SWEEP, OTHER_SWEEP):
-        process = application.run(*sweep, **CHARTS)
-        assert process.returncode == 0, process.stderr
-        addresses.append(process.stdout.splitlines()[-1].partition(" ")[0])
+    first, _ = (succeeded(application.run(*sweep, **CHARTS)) for sweep in (SWEEP, OTHER_SWEEP))
+    (sweep, other), children = application.parents(), application.children()
+    own = [run for run in children if run.data.tags["mlflow.parentRunId"] == sweep.info.run_id]
+    runs = sorted(own, key=lambda run: -run.data.metrics["ndcg"])
+    shown = [run for run in runs if run.data.params["k"] == "3"]
     with make_ui(application.uri, home) as url:
-        yield Site(url, [re.sub(r"^http://[^/]+", url, address) for address in addresses], application)
+        address = re.sub(r"^http://[^/]+", url, first.stdout.splitlines()[-1].partition(" ")[0])
+        yield Site(url, address, application, sweep, other, runs, shown)
 
 
 @pytest.fixture
@@ -140,23 +130,19 @@ def page(profile: Any) -> Iterator[Any]:
         yield opened
 
 
-@pytest.fixture(scope="session")
-def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where this session's screenshots are kept, for whoever wants to see them."""
-    named = os.environ.get("RAGSWEEP_SCREENSHOTS")
-    folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
 @pytest.fixture
-def shoot(request: pytest.FixtureRequest, screenshots: Path) -> Callable[..., None]:
-    """Keep what a page shows, under the test's name; `height` px of it where the window is lower."""
+def shoot(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Keep what a page shows, under the test's name, where RAGSWEEP_SCREENSHOTS names a folder.
+
+    `height` px of it where the window is lower.
+    """
+    folder = os.environ.get("RAGSWEEP_SCREENSHOTS")
 
     def keep(page: Any, height: int = 900) -> None:
-        page.set_viewport_size({"width": 1400, "height": height})
-        page.wait_for_timeout(1000)  # charts are drawn anew
-        page.screenshot(path=screenshots / f"{request.node.name}.png")
+        if folder:
+            page.set_viewport_size({"width": 1400, "height": height})
+            page.wait_for_timeout(1000)  # charts are drawn anew
+            page.screenshot(path=Path(folder, f"{request.node.name}.png"))
 
     return keep
 

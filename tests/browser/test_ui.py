@@ -35,7 +35,7 @@ def names_of(runs):
 
 def open_view(page, site, mode="CHART"):
     """Open the address that the first sweep printed, and wait for its runs."""
-    page.goto(site.addresses[0].replace("compareRunsMode=CHART", f"compareRunsMode={mode}"))
+    page.goto(site.address.replace("compareRunsMode=CHART", f"compareRunsMode={mode}"))
     expect_runs(page, names_of(site.shown))
 
 
@@ -145,7 +145,7 @@ def test_comparing_runs_shows_what_decides_over_their_settings(page, site, plots
 
 def test_a_runs_page_leads_with_what_decides_and_shows_what_took_effect(page, site, shoot):
     run = site.runs[0]
-    page.goto(site.experiment(f"/runs/{run.info.run_id}?workflowType=machine_learning"))
+    page.goto(site.page_of(run))
     page.get_by_text(f"Metrics ({len(run.data.metrics)})").wait_for()
     page.get_by_text(str(run.data.metrics["ndcg"])).first.wait_for()
     metrics = [name for name in page.get_by_role("row").all_inner_texts() if "\n" in name or "\t" in name]
@@ -154,31 +154,24 @@ def test_a_runs_page_leads_with_what_decides_and_shows_what_took_effect(page, si
     shoot(page, 1400)
 
 
-def test_a_sweeps_page_shows_its_table(page, site, shoot):
-    page.goto(site.experiment(f"/runs/{site.sweep.info.run_id}?workflowType=machine_learning"))
-    page.get_by_text("Show more").click()
-    best = site.runs[0]
-    page.get_by_role("cell", name=f"{best.data.metrics['ndcg']:.3f} [").wait_for()
-    shoot(page, 1400)
-
-
-def test_the_description_of_a_sweep_leaves_room_for_mlflows_own_panel(page, site, shoot):
+def test_a_sweeps_page_shows_its_table_and_leaves_room_for_mlflows_own_panel(page, site, shoot):
     page.set_viewport_size({"width": 1440, "height": 900})
-    page.goto(site.experiment(f"/runs/{site.sweep.info.run_id}?workflowType=machine_learning"))
+    page.goto(site.page_of(site.sweep))
     page.get_by_text("Show more").click()
+    page.get_by_role("cell", name=f"{site.runs[0].data.metrics['ndcg']:.3f} [").wait_for()
     panel = page.get_by_text("About this run").bounding_box()
     assert panel["x"] + panel["width"] <= 1440
     assert panel["y"] < 200  # beside the description
-    shoot(page)
+    shoot(page, 1400)
 
 
-def test_the_clicks_that_the_terminal_names_lead_to_the_view(fresh_page, site):
-    fresh_page.goto(site.url)
-    fresh_page.get_by_text("Model training").first.click()
-    fresh_page.get_by_role("link", name="cho_manual").click()
-    fresh_page.get_by_role("button", name="Views").click()
-    fresh_page.get_by_text(f"{SWEEP}, 20").last.click()
-    expect_runs(fresh_page, names_of(site.shown))
+def test_the_clicks_that_the_terminal_names_lead_to_the_view(page, site):
+    page.goto(site.url)
+    page.get_by_text("Model training").first.click()
+    page.get_by_role("link", name="cho_manual").click()
+    page.get_by_role("button", name="Views").click()
+    page.get_by_text(f"{SWEEP}, 20").last.click()
+    expect_runs(page, names_of(site.shown))
 
 
 def open_artifact(page, site, run, path):
@@ -203,8 +196,9 @@ def test_a_runs_tables_are_shown(page, site, shoot):
     shoot(page)
 
 
-def test_the_description_of_a_sweep_leads_to_its_report_with_all_charts(page, site, shoot):
-    page.goto(site.experiment(f"/runs/{site.sweep.info.run_id}?workflowType=machine_learning"))
+def test_the_description_of_a_sweep_leads_to_its_report_with_all_charts_and_a_table_that_is_sorted(page, site, shoot):
+    """By mouse and keyboard."""
+    page.goto(site.page_of(site.sweep))
     link = page.get_by_role("link", name="report.html").get_attribute("href")  # it opens another tab
     page.goto(page.url.partition("#")[0] + link)
     frame = page.locator("iframe").element_handle().content_frame()  # waits until it is there
@@ -213,12 +207,6 @@ def test_the_description_of_a_sweep_leads_to_its_report_with_all_charts(page, si
     frame.wait_for_function("document.images.length === 4 && [...document.images].every(image => image.complete)")
     assert all(width > 400 for width in frame.evaluate("[...document.images].map(image => image.naturalWidth)"))
     shoot(page)
-
-
-def test_the_report_sorts_its_table_by_mouse_and_keyboard(page, site):
-    open_artifact(page, site, site.sweep, "report.html")
-    page.locator("iframe").wait_for()
-    frame = page.frame_locator("iframe")
     frame.get_by_text("All configurations").click()
     table = frame.locator("#table")
     button = table.get_by_role("button", name="Recall")
