@@ -14,7 +14,7 @@ from small import QUERIES, write_queries
 from warm import CHARTS
 
 from ragsweep.tracking import close_orphans
-from tracking.stored import change_journal
+from tracking.stored import change_journal, run_here
 
 SMALLER = ["-m", "retriever=sparse", "k=1,2"]  # the sweep of `copied_sweep`
 SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.75", "k=1,2"]
@@ -46,11 +46,6 @@ def charts(application):
 
 def statuses(application):
     return [run.info.status for run in application.children()]
-
-
-def run_here(application, *given):
-    """What `application.run` does, in this process: for what is refused, and for dry runs."""
-    return application.start_script_here("run", *application.arguments(*given))
 
 
 def names(process):
@@ -101,8 +96,14 @@ def test_a_run_that_was_finished_in_the_store_alone_does_not_wait_for_it(copied_
     folder = copied_sweep.home / "outputs/0"
     change_journal(folder, status="RUNNING", ended=None, uploaded=False)  # killed just there
     resumed = succeeded(copied_sweep.run(*SMALLER, *dataset, "tracking.resume=true"))
-    assert len(names(resumed)[1]) == 2
+    assert [len(jobs) for jobs in names(resumed)] == [0, 2]
     assert change_journal(folder)["uploaded"]
+
+
+def planned(application, *given):
+    """How many jobs of a sweep would run, and how many are finished."""
+    plan = succeeded(run_here(application, *given, "tracking.resume=true", "+dry_run=true")).stdout
+    return plan.count(": would run"), plan.count(": finished, run ")
 
 
 def test_a_finished_run_stands_in_for_one_that_failed(copied_sweep, dataset):
@@ -110,10 +111,9 @@ def test_a_finished_run_stands_in_for_one_that_failed(copied_sweep, dataset):
     copied_sweep.client().set_terminated(failed.info.run_id, "FAILED")
     journals = (copied_sweep.home / "outputs").glob("*/tracking.json")
     next(file for file in journals if f'"run_id": "{failed.info.run_id}"' in file.read_text()).unlink()
-    asked = [*SMALLER, *dataset, "tracking.resume=true", "+dry_run=true"]
-    assert run_here(copied_sweep, *asked).stdout.count(": would run") == 1
-    assert copied_sweep.run(*dataset, "retriever=sparse", f"k={failed.data.params['k']}").returncode == 0
-    assert run_here(copied_sweep, *asked).stdout.count(": finished, run ") == 2
+    assert planned(copied_sweep, *SMALLER, *dataset) == (1, 1)
+    succeeded(copied_sweep.run(*dataset, "retriever=sparse", f"k={failed.data.params['k']}"))
+    assert planned(copied_sweep, *SMALLER, *dataset) == (0, 2)
 
 
 def test_finished_runs_of_a_smaller_sweep_are_joined(copied_sweep, dataset, undisturbed):
@@ -122,10 +122,10 @@ def test_finished_runs_of_a_smaller_sweep_are_joined(copied_sweep, dataset, undi
     smaller, larger = copied_sweep.parents()
     assert (smaller.info.status, larger.info.status) == ("FINISHED", "FINISHED")
     assert {run.info.run_name for run in copied_sweep.children()} == {"k=1", "k=2", "b=0.3 k=1", "b=0.3 k=2"}
-    report = copied_sweep.artifacts(larger) / "results/summary_statistics.csv"
     undisturbed, _ = undisturbed
     [whole] = undisturbed.parents()
-    assert report.read_text() == (undisturbed.artifacts(whole) / "results/summary_statistics.csv").read_text()
+    table = "results/summary_statistics.csv"
+    assert (copied_sweep.artifacts(larger) / table).read_text() == (undisturbed.artifacts(whole) / table).read_text()
 
 
 def test_without_resume_and_for_other_data_everything_runs_again(copied_sweep, dataset, tmp_path):
@@ -133,8 +133,7 @@ def test_without_resume_and_for_other_data_everything_runs_again(copied_sweep, d
     assert len(copied_sweep.children()) == 4
     changed = [(text.replace("What clears", "Which drug clears"), *judged) for text, *judged in QUERIES]
     queries = write_queries(tmp_path / "questions.json", changed)
-    arguments = [*SMALLER, *dataset[:-1], f"dataset.queries={queries}", "+dry_run=true"]
-    assert run_here(copied_sweep, *arguments).stdout.count(": would run") == 2
+    assert planned(copied_sweep, *SMALLER, *dataset[:-1], f"dataset.queries={queries}") == (2, 0)
 
 
 def test_a_dry_run_says_what_is_there_and_records_nothing(dataset, undisturbed, processes):
@@ -175,27 +174,22 @@ def test_of_processes_that_resume_a_sweep_at_once_one_goes_on_also_after_a_crash
     own = rf"process {first.pid} on {re.escape(socket.gethostname())} since \d{{4}}-\d\d-\d\d [\d:]{{8}}"
     what_to_do = "wait until it has ended, or end that process"
     assert re.search(rf"this sweep is being run by {own} \(run \w{{32}}\); {what_to_do}$", line)
-    assert_only_a_dead_sweep_is_closed(application, dataset, first)
+    # What a run does as it starts leaves the runs of a living process alone, and closes those of a killed one.
+    [parent] = application.parents()
+    tracking = {"uri": application.uri, "experiment": "small", "artifacts": f"{application.home}/artifacts"}
+    close_orphans(OmegaConf.create(tracking))
+    assert [run.info.status for run in application.parents()] == ["RUNNING"]
+    first.kill()
+    first.communicate()
+    succeeded(application.run(*dataset, "retriever=sparse", "k=1"))
+    assert "RUNNING" not in {run.info.status for run in application.runs()}
+    parent = application.client().get_run(parent.info.run_id)
+    assert (parent.info.status, parent.data.tags["error"]) == ("KILLED", "the process ended without closing the run")
     wait.unlink()
     succeeded(application.run(*sweep, "tracking.resume=true", **ENVIRONMENT))
     assert statuses(application) == ["FINISHED"] * 2
     assert len({run.info.run_name for run in application.children()}) == 2
     assert [run.info.status for run in application.parents()] == ["FINISHED"] * 2
-
-
-def assert_only_a_dead_sweep_is_closed(application, dataset, process):
-    """What a run does as it starts leaves the runs of a living process alone, and closes those of a killed one."""
-    [parent] = application.parents()
-    tracking = {"uri": application.uri, "experiment": "small", "artifacts": f"{application.home}/artifacts"}
-    close_orphans(OmegaConf.create(tracking))
-    assert application.client().get_run(parent.info.run_id).info.status == "RUNNING"
-    process.kill()
-    process.communicate()
-    assert application.run(*dataset, "retriever=sparse", "k=1").returncode == 0
-    assert "RUNNING" not in {run.info.status for run in application.runs()}
-    parent = application.client().get_run(parent.info.run_id)
-    assert parent.info.status == "KILLED"
-    assert parent.data.tags["error"] == "the process ended without closing the run"
 
 
 def test_a_sweep_that_may_be_running_on_another_host_is_not_resumed_until_its_run_is_closed(copied_sweep, dataset):
@@ -212,4 +206,4 @@ def test_a_sweep_that_may_be_running_on_another_host_is_not_resumed_until_its_ru
     assert option == "-c"
     exec(code, {})
     resumed = succeeded(copied_sweep.run(*SMALLER, *dataset, "tracking.resume=true"))
-    assert resumed.stdout.count("(finished before)") == 2
+    assert [len(jobs) for jobs in names(resumed)] == [0, 2]
