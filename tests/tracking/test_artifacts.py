@@ -18,9 +18,10 @@ from ragsweep.core.terminal import say_once
 from ragsweep.tracking import client as clients
 from ragsweep.tracking.client import Client
 from ragsweep.tracking.tracking_store import open_store
-from tracking.stored import execute
+from tracking.stored import execute, run_here
 
 LOGIN = {"MLFLOW_TRACKING_USERNAME": "me", "MLFLOW_TRACKING_PASSWORD": "a password for one server"}
+OF_RUNS = ("reproduce", "explain --query worms")
 NOT_ALLOWED = r"has its artifacts at .*; tracking\.artifacts=FOLDER_OR_ADDRESS allows"
 
 
@@ -57,17 +58,14 @@ def test_nothing_is_sent_to_a_foreign_place(application, dataset, tmp_path):
     foreign.mkdir()
     allowed = str(application.home / "artifacts")
     with listening() as (host, heard):
-        for number, location in enumerate(
-            [
-                *(foreign.as_uri(), str(foreign), f"{allowed}/../../foreign", "s3://bucket/x"),
-                *(f"http://{host}/x", f"mlflow-artifacts://{host}/x"),
-            ]
-        ):
+        places = [foreign.as_uri(), str(foreign), f"{allowed}/../../foreign", "s3://bucket/x"]
+        places += [f"http://{host}/x", f"mlflow-artifacts://{host}/x"]
+        for number, location in enumerate(places):
             name = f"taken {number}"  # as somebody else who can write to the store has left it
             application.client().create_experiment(name, location)
             with pytest.raises(RefusedError, match=f"experiment '{name}': {NOT_ALLOWED}"):
                 open_store(application.uri, name, allowed)
-        process = application.run("-m", *dataset, "retriever=sparse", f"tracking.experiment='{name}'", **LOGIN)
+        process = run_here(application, "-m", *dataset, "retriever=sparse", f"tracking.experiment='{name}'", **LOGIN)
         assert process.returncode == 2, process.stderr
         [line] = error_lines(process.stderr)
         assert f"experiment '{name}': has its artifacts at " in line
@@ -109,12 +107,8 @@ def test_nothing_is_read_from_a_foreign_place(copied_sweep, tmp_path):
     with listening() as (host, heard):
         for location in (f"http://{host}/x", f"mlflow-artifacts://{host}/x", (tmp_path / "foreign").as_uri()):
             move(copied_sweep, run, location)
-            for arguments in (
-                ["compare", parent.info.run_id],
-                ["reproduce", run.info.run_id],
-                ["explain", run.info.run_id, "worms"],
-            ):
-                process = copied_sweep.script_here(*arguments, **LOGIN)
+            for command in (f"compare {parent.info.run_id}", *(f"{name} {run.info.run_id}" for name in OF_RUNS)):
+                process = copied_sweep.script_here(*command.split(), **LOGIN)
                 assert process.returncode == 2
                 [line] = process.stderr.splitlines()
                 assert f"run '{run.info.run_id}': has its artifacts at" in line
@@ -159,8 +153,6 @@ BELONGS = {  # by the store and the place that the user allows: locations that b
         "mlflow-artifacts://host/1 mlflow-artifacts://evil:5000/1 mlflow-artifacts://host:5000@evil/1 "
         "http://host:5000/1 s3://bucket/1 sftp://evil/1 runs:/abc/x file:///data/mlflow/1",
     ),
-    (SERVER, "s3://bucket"): ("s3://bucket/1", ""),
-    (SERVER, "s3://bucket/a/"): ("s3://bucket/a", "s3://bucket/ab/1 file:///data/1"),
     (SERVER, ALLOWED): (
         "file:///data/mlflow/1 /data/mlflow/1",
         "s3://bucket/1 /data/mlflow/../x file:///data/mlflow/%2e%2e/x /data/mlflow2",

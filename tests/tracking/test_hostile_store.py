@@ -59,13 +59,11 @@ def test_only_an_id_gets_into_a_condition():
             tagged("tag", value)
 
 
-def add(application, like, status="FINISHED", **tags):
+def add(application, like, status="KILLED", **tags):
     """A run that somebody else has put into the store, with the tags of one of ours but for these."""
-    client = application.client()
     tags = {key: value for key, value in {**like.data.tags, **tags}.items() if value is not None}
-    run = client.create_run(like.info.experiment_id, tags=tags)
-    if status != "RUNNING":
-        client.set_terminated(run.info.run_id, status)
+    run = application.client().create_run(like.info.experiment_id, tags=tags)
+    application.client().set_terminated(run.info.run_id, status)
     return run.info.run_id
 
 
@@ -76,15 +74,15 @@ def test_a_sweep_goes_on_among_runs_that_say_anything(copied_sweep, dataset):
     client.set_terminated(second.info.run_id, "FAILED")
     client.set_terminated(parent.info.run_id, "KILLED")
     client.set_tag(parent.info.run_id, "sweep.joined.many", "[]")
-    later = add(application, parent, "KILLED")  # in the year 31690708
+    later = add(application, parent)  # in the year 31690708
     execute(application.home / "mlflow.db", "UPDATE runs SET start_time = ? WHERE run_uuid = ?", 10**18, later)
     client.set_tag(parent.info.run_id, "sweep.joined.7", json.dumps({"run_id": "' OR", "name": "x", "swept": {}}))
     ours = json.loads(first.data.tags["process"])
     for process in (json.dumps(ours | {"namespace": "x"}), json.dumps(ours | {"pid": 10**23}), "[" * 4000):
         add(application, first, "RUNNING", process=process)
-    add(application, parent, "KILLED", **{"sweep.id": None})
-    add(application, parent, "KILLED", **{"sweep.id": "../../../etc"})
-    add(application, first)  # finished, with our digest, and without a metric
+    add(application, parent, **{"sweep.id": None})
+    add(application, parent, **{"sweep.id": "../../../etc"})
+    add(application, first, "FINISHED")  # finished, with our digest, and without a metric
     add(application, first, "FAILED", **{"sweep.job": "ten"})
     add(application, first, "FAILED", **{"sweep.job": "0", "sweep.values": "1"})
     process = application.run(*SWEEP, *dataset, "tracking.resume=true")

@@ -21,9 +21,7 @@ from ragsweep.tracking.names import (
     swept_metrics,
     type_names,
 )
-from tracking.stored import change_journal, execute, pushed
-
-RUN = ["retriever=sparse", "k=2"]
+from tracking.stored import change_journal, execute, pushed, run_here
 
 
 @pytest.mark.parametrize("metric", ["f1", "m" * LONGEST_METRIC_NAME], ids=["short", "long"])
@@ -50,7 +48,7 @@ def test_no_setting_is_lost_between_the_params(settings):
 
 def test_a_name_that_mlflow_refuses_is_said_before_the_first_job(application):
     expected = "dataset.name: found '\\x1b[31mred', expected one line"
-    assert_refused(application.run("-m", "dataset.name='\x1b[31mred'"), application, expected)
+    assert_refused(run_here(application, "-m", "dataset.name='\x1b[31mred'"), application, expected)
 
 
 def test_a_metric_and_a_measure_have_names_of_their_own():
@@ -97,20 +95,15 @@ def test_an_experiment_may_have_any_name_of_one_line(application, dataset):
     succeeded(application.run(*sweep))
     assert application.client().get_experiment_by_name(name)
     assert len(application.children()) == 1
-    plan = application.start_script_here("run", *application.arguments(*sweep, "+dry_run=true"))
-    assert ": finished, run " in plan.stdout
-
-
-def refuse(application, having="config.digest"):
-    """Have every run with this tag begin with another k, so that MLflow refuses its own: a param cannot be changed."""
-    other = "INSERT OR IGNORE INTO params (key, value, run_uuid) VALUES ('k', '999', new.run_uuid)"
-    condition = f"AFTER INSERT ON tags WHEN new.key = '{having}'"
-    execute(application.home / "mlflow.db", f"CREATE TRIGGER no {condition} BEGIN {other}; END")
+    assert ": finished, run " in run_here(application, *sweep, "+dry_run=true").stdout
 
 
 def test_a_run_that_the_store_refuses_is_closed_as_failed(application, dataset):
-    refuse(application)
-    process = application.run(*dataset, *RUN)
+    """A param cannot be changed, and every run begins with another k than its own."""
+    other = "INSERT OR IGNORE INTO params (key, value, run_uuid) VALUES ('k', '999', new.run_uuid)"
+    condition = "AFTER INSERT ON tags WHEN new.key = 'config.digest'"
+    execute(application.home / "mlflow.db", f"CREATE TRIGGER no {condition} BEGIN {other}; END")
+    process = application.run(*dataset, "retriever=sparse", "k=2")
     assert process.returncode == 2
     [line] = error_lines(process.stderr)
     assert line.startswith("ragsweep: the tracking store refuses the run (")
