@@ -1,13 +1,23 @@
 """The command line: what bad input gets, and that every shipped experiment runs."""
 
+import errno
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
+import threading
+from pathlib import Path
 
+import numpy as np
 import pytest
 from application import PROJECT, assert_refused, succeeded
 from small import arguments, span_arguments, write_queries
 from tracking.stored import run_here
+
+from ragsweep.app.messages import in_one_line
+from ragsweep.store.stage_store import Store
 
 NAMES_OF_THE_REFERENCE = {
     "Pure_Dense_FAISS": "1.0",
@@ -162,3 +172,49 @@ def test_eight_company_filings_run_end_to_end(application, real_data):
     profile = json.loads(run.inputs.dataset_inputs[0].dataset.profile)
     assert (profile["queries"], profile["judgments"] >= 28) == (28, True)
     assert 0 < run.data.metrics["f1"] <= 1
+
+
+# Standard streams that are closed or full, and a store that somebody deletes meanwhile
+
+
+def redirected(folder, redirection, *given):
+    """What `ragsweep` does in a shell that redirects its streams."""
+    shell = ["sh", "-c", f'"$0" -m ragsweep "$@" {redirection}', sys.executable, *given]
+    environment = {**os.environ, "RAGSWEEP_PROJECT": str(folder)}
+    return subprocess.run(shell, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("closed", [pytest.param(">&-", marks=pytest.mark.release), "<&- >&- 2>&-"])
+def test_a_run_does_its_work_where_streams_are_closed(application, dataset, closed):
+    given = application.arguments(*dataset, "retriever=sparse", "k=3,4")
+    succeeded(redirected(application.home, closed, "run", "-m", *given))
+    assert [run.info.status for run in application.children()] == ["FINISHED"] * 2
+
+
+@pytest.mark.usefixtures("processes")
+def test_what_cannot_be_printed_is_said_and_is_no_success(tmp_path):
+    done = redirected(tmp_path, ">/dev/full", "--version")
+    assert done.returncode == 1
+    assert done.stderr == "ragsweep: not everything could be printed (No space left on device)\n"
+    assert "No space left on device" in in_one_line(OSError(errno.ENOSPC, "No space left on device"))
+
+
+@pytest.mark.usefixtures("processes")
+def test_a_store_that_is_deleted_meanwhile_costs_only_time(tmp_path, times):
+    store, ended = Store(str(tmp_path / "store"), max_gb=0.001), threading.Event()
+
+    def delete():
+        while not ended.is_set():
+            for stage in (tmp_path / "store").glob("*"):
+                subprocess.run(["rm", "-rf", stage], check=False)
+
+    deleting = threading.Thread(target=delete)
+    deleting.start()
+    try:
+        for number in range(times(300)):
+            [array] = store.get("stage", number % 5, lambda: {"array": np.arange(9)}).values()
+            np.testing.assert_array_equal(array, np.arange(9))
+    finally:
+        ended.set()
+        deleting.join()
+    assert Path(store.path).parent.is_dir()

@@ -1,4 +1,4 @@
-"""Whether the process that a run belongs to is still there, and what a worker does without its driver."""
+"""What a run says of its process and of the code that made it, and what of that code leaves this machine."""
 
 import json
 import os
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ragsweep.core.project import PROJECT
 from ragsweep.core.terminal import TERMINATED
 from ragsweep.tracking.process import has_ended, process_identity
+from ragsweep.tracking.recorded_environment import git_commit, is_dirty, uncommitted_patch, untracked
 from tracking.stored import ANYTHING
 
 IDENTITY = "import os, time; from ragsweep.tracking.process import process_identity; "
@@ -82,3 +83,57 @@ def test_a_worker_ends_where_its_driver_is_gone_before_it_is_ready_but_not_if_th
         (str(os.getpid()), process_identity(), (0, "goes on\n")),
     ):
         assert in_process(WORKER, tmp_path, number, driver) == expected
+
+
+def git(folder, *arguments):
+    who = ["-c", "user.name=me", "-c", "user.email=me@example.org"]
+    return subprocess.run(["git", "-C", folder, *who, *arguments], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def project(tmp_path, processes):
+    """A repository with a commit of one file."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    (folder / "code.py").write_text("k = 1\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "first")
+    return folder
+
+
+def test_a_clean_checkout_is_its_commit(project):
+    assert git_commit(project) == git(project, "rev-parse", "HEAD").strip()
+    assert (is_dirty(project), uncommitted_patch(project), untracked(project)) == (False, "", "")
+
+
+def test_a_change_of_a_tracked_file_is_a_patch_that_applies(project):
+    (project / "code.py").write_text("k = 2\n")
+    patch = uncommitted_patch(project)
+    assert is_dirty(project)
+    git(project, "checkout", "-q", "code.py")
+    (project.parent / "patch").write_text(patch)
+    git(project, "apply", "../patch")
+    assert (project / "code.py").read_text() == "k = 2\n"
+
+
+def test_of_a_file_that_git_does_not_have_only_the_name_leaves_this_machine(project):
+    (project / "secret.py").write_text("PASSWORD = 'hunter2'\n")
+    (project / "corpus").mkdir()
+    for number in range(3):
+        (project / "corpus" / f"{number}.yaml").write_text("hunter2")
+    assert uncommitted_patch(project) == ""
+    assert not is_dirty(project)
+    assert untracked(project) == "corpus/\nsecret.py\n"
+
+
+def test_what_is_no_repository_of_its_own_with_a_commit_has_none(project, tmp_path, monkeypatch):
+    inner, other = project / "ragsweep", tmp_path / "other"
+    for folder in (inner, other):
+        folder.mkdir()
+    (inner / "code.py").write_text("k = 1\n")
+    assert (git_commit(inner), is_dirty(inner), uncommitted_patch(inner), untracked(inner)) == (None, False, "", "")
+    git(tmp_path, "init", "-q")
+    assert (git_commit(tmp_path), uncommitted_patch(tmp_path)) == (None, "")
+    monkeypatch.setenv("GIT_DIR", str(project / ".git"))
+    assert git_commit(other) is None
