@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from urllib.parse import unquote
 
 import pytest
-from application import error_lines
 
 import ragsweep
 from ragsweep.core.errors import RefusedError, TrackingError
@@ -18,7 +17,7 @@ from ragsweep.core.terminal import say_once
 from ragsweep.tracking import client as clients
 from ragsweep.tracking.client import Client
 from ragsweep.tracking.tracking_store import open_store
-from tracking.stored import execute, run_here
+from tracking.stored import execute, refusal, run_here
 
 LOGIN = {"MLFLOW_TRACKING_USERNAME": "me", "MLFLOW_TRACKING_PASSWORD": "a password for one server"}
 OF_RUNS = ("reproduce", "explain --query worms")
@@ -65,10 +64,8 @@ def test_nothing_is_sent_to_a_foreign_place(application, dataset, tmp_path):
             application.client().create_experiment(name, location)
             with pytest.raises(RefusedError, match=f"experiment '{name}': {NOT_ALLOWED}"):
                 open_store(application.uri, name, allowed)
-        process = run_here(application, "-m", *dataset, "retriever=sparse", f"tracking.experiment='{name}'", **LOGIN)
-        assert process.returncode == 2, process.stderr
-        [line] = error_lines(process.stderr)
-        assert f"experiment '{name}': has its artifacts at " in line
+        sweep = ["-m", *dataset, "retriever=sparse", f"tracking.experiment='{name}'"]
+        assert f"experiment '{name}': has its artifacts at " in refusal(run_here(application, *sweep, **LOGIN))
     assert (application.runs(), files(foreign), heard) == ([], [], [])
 
 
@@ -88,9 +85,8 @@ def test_a_folder_that_the_user_names_is_allowed(copied_sweep, tmp_path):
     assert (place / "more.txt").read_text() == "more"
     with pytest.raises(TrackingError, match=NOT_ALLOWED):
         ragsweep.per_query(run.info.run_id, uri=copied_sweep.uri)
-    refused = copied_sweep.script_here("reproduce", run.info.run_id)
-    assert refused.returncode == 2
-    assert "tracking.artifacts=FOLDER_OR_ADDRESS allows" in refused.stderr
+    refused = refusal(copied_sweep.script_here("reproduce", run.info.run_id))
+    assert "tracking.artifacts=FOLDER_OR_ADDRESS allows" in refused
 
 
 def test_a_place_that_an_experiment_does_not_use_is_said_once(application, tmp_path, capsys):
@@ -108,9 +104,7 @@ def test_nothing_is_read_from_a_foreign_place(copied_sweep, tmp_path):
         for location in (f"http://{host}/x", f"mlflow-artifacts://{host}/x", (tmp_path / "foreign").as_uri()):
             move(copied_sweep, run, location)
             for command in (f"compare {parent.info.run_id}", *(f"{name} {run.info.run_id}" for name in OF_RUNS)):
-                process = copied_sweep.script_here(*command.split(), **LOGIN)
-                assert process.returncode == 2
-                [line] = process.stderr.splitlines()
+                line = refusal(copied_sweep.script_here(*command.split(), **LOGIN))
                 assert f"run '{run.info.run_id}': has its artifacts at" in line
     assert heard == []
 

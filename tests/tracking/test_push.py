@@ -14,7 +14,7 @@ from mlflow import MlflowClient
 
 from ragsweep.tracking import push
 from ragsweep.tracking.journal import Journal, create_run
-from tracking.stored import ANYTHING, change_journal, execute, pushed
+from tracking.stored import ANYTHING, change_journal, execute, pushed, resume
 
 SECRET, PASSWORD = "a secret of ours", "c4n4ry"
 
@@ -249,8 +249,7 @@ def test_a_run_whose_process_was_killed_in_its_upload_is_whole_after_the_next_on
     after = client.get_run(before.info.run_id)
     assert (after.info.status, after.data.metrics) == ("FINISHED", before.data.metrics)
     assert (after.data.params, after.data.tags) == (before.data.params, before.data.tags)
-    resumed = copied_sweep.run("-m", "retriever=sparse", "k=1,2", *dataset, "tracking.resume=true")
-    assert resumed.stdout.count("(finished before)") == 2
+    assert resume(copied_sweep, dataset).stdout.count("(finished before)") == 2
 
 
 def test_the_command_that_is_printed_uploads_what_the_store_did_not_take(application, dataset):

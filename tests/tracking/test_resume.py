@@ -5,19 +5,19 @@ import re
 import shlex
 import socket
 import time
+from subprocess import CompletedProcess
 
 import pytest
-from application import Application, error_lines, succeeded
+from application import Application, succeeded
 from held import ENVIRONMENT, held_by
 from omegaconf import OmegaConf
 from small import QUERIES, write_queries
 from warm import CHARTS
 
 from ragsweep.tracking import close_orphans
-from tracking.stored import change_journal, run_here
+from tracking.stored import SWEEP, change_journal, refusal, resume, run_here
 
-SMALLER = ["-m", "retriever=sparse", "k=1,2"]  # the sweep of `copied_sweep`
-SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.75", "k=1,2"]
+LARGER = ["-m", "retriever=sparse", "retriever.b=0.3,0.75", "k=1,2"]
 JOBS = 4
 
 
@@ -25,7 +25,7 @@ JOBS = 4
 def undisturbed(shared_application, dataset):
     """A sweep that nothing happens to, and how long it takes."""
     started = time.monotonic()
-    succeeded(shared_application.run(*SWEEP, *dataset, **CHARTS))
+    succeeded(shared_application.run(*LARGER, *dataset, **CHARTS))
     return shared_application, time.monotonic() - started
 
 
@@ -64,13 +64,13 @@ def assert_whole(application, undisturbed):
 
 def test_a_killed_sweep_is_resumed_as_if_nothing_had_happened(application, dataset, undisturbed):
     undisturbed, _ = undisturbed
-    process = application.start(*SWEEP, *dataset, **CHARTS)
+    process = application.start(*LARGER, *dataset, **CHARTS)
     for _ in range(2):
         process.stdout.readline()
     process.kill()
     process.communicate()
-    other_hashes = {"PYTHONHASHSEED": "1"}  # of strings, so that the order of a set is another one
-    resumed = succeeded(application.in_new_interpreter("run", *SWEEP, *dataset, "tracking.resume=true", **other_hashes))
+    hashes = {"PYTHONHASHSEED": "1"}  # of strings, so that the order of a set is another one
+    resumed = succeeded(application.in_new_interpreter("run", *LARGER, *dataset, "tracking.resume=true", **hashes))
     ran, finished = names(resumed)
     assert len(finished) >= 2
     assert len(ran) + len(finished) == JOBS
@@ -84,18 +84,18 @@ def test_a_killed_sweep_is_resumed_as_if_nothing_had_happened(application, datas
 def test_a_sweep_killed_at_any_moment_is_resumed(tmp_path, cache, dataset, undisturbed, repetition):
     undisturbed, seconds = undisturbed
     application = Application(tmp_path, cache)  # on no store yet: it may be killed while it makes one
-    process = application.start(*SWEEP, *dataset)
+    process = application.start(*LARGER, *dataset)
     time.sleep(random.Random(repetition).uniform(0, seconds))
     process.kill()
     process.communicate()
-    succeeded(application.run(*SWEEP, *dataset, "tracking.resume=true"))
+    succeeded(application.run(*LARGER, *dataset, "tracking.resume=true"))
     assert_whole(application, undisturbed)
 
 
 def test_a_run_that_was_finished_in_the_store_alone_does_not_wait_for_it(copied_sweep, dataset):
     folder = copied_sweep.home / "outputs/0"
     change_journal(folder, status="RUNNING", ended=None, uploaded=False)  # killed just there
-    resumed = succeeded(copied_sweep.run(*SMALLER, *dataset, "tracking.resume=true"))
+    resumed = resume(copied_sweep, dataset)
     assert [len(jobs) for jobs in names(resumed)] == [0, 2]
     assert change_journal(folder)["uploaded"]
 
@@ -111,13 +111,13 @@ def test_a_finished_run_stands_in_for_one_that_failed(copied_sweep, dataset):
     copied_sweep.client().set_terminated(failed.info.run_id, "FAILED")
     journals = (copied_sweep.home / "outputs").glob("*/tracking.json")
     next(file for file in journals if f'"run_id": "{failed.info.run_id}"' in file.read_text()).unlink()
-    assert planned(copied_sweep, *SMALLER, *dataset) == (1, 1)
+    assert planned(copied_sweep, *SWEEP, *dataset) == (1, 1)
     succeeded(copied_sweep.run(*dataset, "retriever=sparse", f"k={failed.data.params['k']}"))
-    assert planned(copied_sweep, *SMALLER, *dataset) == (0, 2)
+    assert planned(copied_sweep, *SWEEP, *dataset) == (0, 2)
 
 
 def test_finished_runs_of_a_smaller_sweep_are_joined(copied_sweep, dataset, undisturbed):
-    resumed = succeeded(copied_sweep.run(*SWEEP, *dataset, "tracking.resume=true"))
+    resumed = succeeded(copied_sweep.run(*LARGER, *dataset, "tracking.resume=true"))
     assert [len(jobs) for jobs in names(resumed)] == [2, 2]
     smaller, larger = copied_sweep.parents()
     assert (smaller.info.status, larger.info.status) == ("FINISHED", "FINISHED")
@@ -129,11 +129,11 @@ def test_finished_runs_of_a_smaller_sweep_are_joined(copied_sweep, dataset, undi
 
 
 def test_without_resume_and_for_other_data_everything_runs_again(copied_sweep, dataset, tmp_path):
-    assert [len(jobs) for jobs in names(copied_sweep.run(*SMALLER, *dataset))] == [2, 0]
+    assert [len(jobs) for jobs in names(copied_sweep.run(*SWEEP, *dataset))] == [2, 0]
     assert len(copied_sweep.children()) == 4
     changed = [(text.replace("What clears", "Which drug clears"), *judged) for text, *judged in QUERIES]
     queries = write_queries(tmp_path / "questions.json", changed)
-    assert planned(copied_sweep, *SMALLER, *dataset[:-1], f"dataset.queries={queries}") == (2, 0)
+    assert planned(copied_sweep, *SWEEP, *dataset[:-1], f"dataset.queries={queries}") == (2, 0)
 
 
 def test_a_dry_run_says_what_is_there_and_records_nothing(dataset, undisturbed, processes):
@@ -169,8 +169,7 @@ def test_of_processes_that_resume_a_sweep_at_once_one_goes_on_also_after_a_crash
     first = running(application, starts)
     [second] = [process for process in starts if process is not first]
     out, err = second.communicate()
-    assert (second.returncode, out) == (2, "")
-    [line] = error_lines(err)
+    line = refusal(CompletedProcess([], second.returncode, out, err))
     own = rf"process {first.pid} on {re.escape(socket.gethostname())} since \d{{4}}-\d\d-\d\d [\d:]{{8}}"
     what_to_do = "wait until it has ended, or end that process"
     assert re.search(rf"this sweep is being run by {own} \(run \w{{32}}\); {what_to_do}$", line)
@@ -197,13 +196,11 @@ def test_a_sweep_that_may_be_running_on_another_host_is_not_resumed_until_its_ru
     client = copied_sweep.client()
     client.set_tag(parent.info.run_id, "process", '{"host": "elsewhere", "pid": 1}')
     client.set_terminated(parent.info.run_id, "RUNNING")
-    refused = run_here(copied_sweep, *SMALLER, *dataset, "tracking.resume=true")
-    assert refused.returncode == 2
-    [line] = error_lines(refused.stderr)
+    line = refusal(run_here(copied_sweep, *SWEEP, *dataset, "tracking.resume=true"))
     assert "this sweep is being run by process 1 on elsewhere since ?" in line
     _, command = line.split("close its run: python ")
     option, code = shlex.split(command)
     assert option == "-c"
     exec(code, {})
-    resumed = succeeded(copied_sweep.run(*SMALLER, *dataset, "tracking.resume=true"))
+    resumed = resume(copied_sweep, dataset)
     assert [len(jobs) for jobs in names(resumed)] == [0, 2]

@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 import requests
 import sqlalchemy.exc
-from application import assert_refused, error_lines, in_this_process, succeeded
+from application import assert_refused, in_this_process, succeeded
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException, RestException
 from mlflow.protos import databricks_pb2 as codes
@@ -22,7 +22,7 @@ from ragsweep.core.errors import RefusedError, TrackingError
 from ragsweep.core.terminal import say_once
 from ragsweep.tracking import tracking_store as store
 from ragsweep.tracking.client import Client
-from tracking.stored import execute, run_here
+from tracking.stored import SWEEP, execute, refusal, resume, run_here
 
 
 def test_a_server_that_cannot_be_reached_is_said_before_any_work(application):
@@ -45,17 +45,14 @@ def test_a_moved_folder_is_refused_until_its_old_place_is_a_link_to_it(copied_sw
     moved = type(copied_sweep)(tmp_path / "moved", copied_sweep.cache)
     copied_sweep.home.rename(moved.home)
     [parent], (run, _) = moved.parents(), moved.children()
-    sweep = ["-m", *dataset, "retriever=sparse", "k=1,2", "tracking.resume=true"]
     commands = [("compare", parent.info.run_id), ("reproduce", run.info.run_id, *dataset[2:])]
-    for process in (run_here(moved, *sweep), *(moved.script_here(*arguments) for arguments in commands)):
-        assert process.returncode == 2, process.stderr
-        [line] = error_lines(process.stderr)
-        assert f"{copied_sweep.home.as_uri()}/artifacts" in line
+    resumed = run_here(moved, *SWEEP, *dataset, "tracking.resume=true")
+    for process in (resumed, *(moved.script_here(*arguments) for arguments in commands)):
+        assert f"{copied_sweep.home.as_uri()}/artifacts" in refusal(process)
     assert [sweep.info.run_id for sweep in moved.parents()] == [parent.info.run_id]
     assert not copied_sweep.home.exists()
     copied_sweep.home.symlink_to(moved.home)
-    resumed = succeeded(moved.run(*sweep))
-    assert resumed.stdout.count("(finished before)") == 2
+    assert resume(moved, dataset).stdout.count("(finished before)") == 2
     for arguments in commands:
         succeeded(moved.script_here(*arguments))
 
@@ -159,9 +156,7 @@ def test_a_variable_that_names_no_store_of_ours_is_refused_in_a_line(tmp_path):
     addresses = ("databricks", "https://user:secret@mlflow.example.org", "file:///data/mlruns")
     asked = [(command, addresses[1]) for command in ("run retriever=sparse", "run -m k=1,2", f"compare {'0' * 32}")]
     for command, address in (*asked, *(("push .", address) for address in addresses)):
-        refused = in_this_process(tmp_path, *command.split(), **{VARIABLE: address})
-        assert refused.returncode == 2, refused.stdout
-        [line] = error_lines(refused.stderr)
+        line = refusal(in_this_process(tmp_path, *command.split(), **{VARIABLE: address}))
         assert f"{VARIABLE}: " in line
         assert "unset it, or set tracking.uri=URI" in line
         assert "secret" not in line
@@ -176,10 +171,7 @@ def test_a_store_of_another_mlflow_is_refused_and_stays_as_it_was(application, d
     for ask in (lambda: runs(uri=application.uri), ui):
         with pytest.raises(RefusedError, match=command):
             ask()
-    refused = run_here(application, *dataset, "retriever=sparse")
-    assert refused.returncode == 2, refused.stderr
-    [line] = error_lines(refused.stderr)
-    assert command in line
+    assert command in refusal(run_here(application, *dataset, "retriever=sparse"))
     assert database.read_bytes() == before
 
 
