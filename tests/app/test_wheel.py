@@ -123,19 +123,6 @@ def test_your_own_questions_groups_and_classes_are_found(ragsweep, swept, folder
     assert "kept:    questions.json\n" in ragsweep("init").stdout
 
 
-def test_an_option_that_hides_behind_ours_is_refused(ragsweep, swept, folder):
-    file = folder / "conf/retriever/dense.yaml"
-    file.parent.mkdir(exist_ok=True)
-    file.write_text("k1: 1\n")
-    try:
-        refused = ragsweep("run", "retriever=sparse")
-        assert (refused.returncode, refused.stdout) == (2, "")
-        assert refused.stderr.startswith(f"ragsweep: {file}: ")
-        assert "conf/retriever/dense.yaml is an option of this name; rename the file; " in refused.stderr
-    finally:
-        file.unlink()
-
-
 def test_bash_completes_groups_and_options(swept, folder, shell):
     (folder / "conf/retriever").mkdir(exist_ok=True)
     (folder / "conf/retriever/mine.yaml").touch()

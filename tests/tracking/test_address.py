@@ -173,6 +173,7 @@ UNUSABLE = {
     "sqlite:////proc/x.db": "No such file or directory",
     "sqlite:////dev/null": "it is not a file",
     "gopher://x": "expected an address such as",
+    "http://127.0.0.1:9": "http://127.0.0.1:9 cannot be opened (",
     "postgresql://127.0.0.1:9/x": "cannot be opened (",
     "postgresql+nodriver://127.0.0.1/x": "cannot be opened (",
 }

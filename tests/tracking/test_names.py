@@ -21,7 +21,7 @@ from ragsweep.tracking.names import (
     swept_metrics,
     type_names,
 )
-from tracking.stored import change_journal, execute, pushed, refusal, run_here
+from tracking.stored import execute, pushed, refusal, run_here
 
 
 @pytest.mark.parametrize("metric", ["f1", "m" * LONGEST_METRIC_NAME], ids=["short", "long"])
@@ -111,15 +111,3 @@ def test_a_run_that_the_store_refuses_is_closed_as_failed(application, dataset):
     assert "Changing param values is not allowed" in run.data.tags["error"]
     assert (application.artifacts(run) / "results/per_query.csv").exists()
     assert pushed(application).stdout == "0 runs uploaded\n"
-
-
-def test_push_names_what_is_refused_and_goes_on(copied_sweep):
-    for number, params in enumerate(({"a@b": "1"}, {})):
-        lost = {"uri": copied_sweep.uri, "run_id": None, "key": f"{number:032x}", "uploaded": False}
-        change_journal(copied_sweep.home / f"outputs/{number}", params=params, **lost)
-    process = pushed(copied_sweep)
-    assert (process.returncode, process.stdout) == (2, "1 run uploaded\n")
-    [line] = process.stderr.splitlines()
-    assert f"{copied_sweep.home}/outputs/0" in line
-    assert "a@b" in line
-    assert "RUNNING" not in {run.info.status for run in copied_sweep.runs()}

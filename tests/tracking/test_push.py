@@ -209,15 +209,17 @@ def test_whatever_a_journal_holds_it_is_uploaded_or_refused_and_nothing_else_is_
     assert SECRET not in uploaded(box)
 
 
-def test_a_run_that_is_taken_after_a_refusal_has_no_error(box):
-    folder = waiting_run(box, "0", params={"a@b": "1"})
-    assert "a@b" in push_all(box).refused[folder]
-    [run] = box.runs()
-    assert "a@b" in run.data.tags["error"]
+def test_what_the_store_refuses_is_named_and_the_next_uploaded_and_once_it_is_taken_it_has_no_error(box):
+    folder, _ = waiting_run(box, "0", params={"a@b": "1"}), waiting_run(box, "1", key="1" * 32)
+    count, refused, _ = push_all(box)
+    assert (count, [*refused]) == (1, [folder])
+    assert "a@b" in refused[folder]
+    states = {run.info.status: run.data.tags.get("error") for run in box.runs()}
+    assert ({*states}, states["FINISHED"]) == ({"FAILED", "FINISHED"}, None)
+    assert "a@b" in states["FAILED"]
     change_journal(folder, params={})
     assert push_all(box).uploaded == 1
-    [run] = box.runs()
-    assert (run.info.status, run.data.tags.get("error")) == ("FINISHED", None)
+    assert [(run.info.status, run.data.tags.get("error")) for run in box.runs()] == [("FINISHED", None)] * 2
 
 
 def test_a_run_that_was_renamed_while_it_waited_keeps_its_name(box):

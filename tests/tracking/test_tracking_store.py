@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 import requests
 import sqlalchemy.exc
-from application import assert_refused, in_this_process, succeeded
+from application import in_this_process, succeeded
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException, RestException
 from mlflow.protos import databricks_pb2 as codes
@@ -23,14 +23,6 @@ from ragsweep.core.terminal import say_once
 from ragsweep.tracking import tracking_store as store
 from ragsweep.tracking.client import Client
 from tracking.stored import SWEEP, execute, refusal, resume, run_here
-
-
-def test_a_server_that_cannot_be_reached_is_said_before_any_work(application):
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        uri = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        process = run_here(application, "-m", "k=3,5", "tracking=server", f"tracking.uri={uri}")
-    assert_refused(process, application, f"ragsweep: tracking.uri: {uri} cannot be opened (")
 
 
 def test_a_server_that_does_not_answer_is_not_waited_for(monkeypatch):
