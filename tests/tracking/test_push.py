@@ -144,14 +144,7 @@ BROKEN = [
     ({"started": True}, "started: expected a valid integer"),
     ({"key": "' OR '1' = '1"}, "key: String should match pattern '^[0-9a-f]{32}$'"),
     ({"name": "\ud800"}, "Invalid JSON: "),
-    *(
-        ({"uri": uri.format(PASSWORD)}, "uri: the address has a user or password in it")
-        for uri in (
-            *("http://alice:{}@there:5000", "http://alice:c4n4/{}@there", "http://{}@there:5000/mlflow"),
-            *("http://there:5000?token={}", "postgresql://alice:{}@there/db?sslmode=require"),
-            "postgresql://there/db?user=alice&password={}",
-        )
-    ),
+    ({"uri": f"http://alice:{PASSWORD}@there:5000"}, "uri: the address has a user or password in it"),
 ]
 
 
