@@ -307,3 +307,10 @@ def test_what_retrieval_failed_at_is_not_known_where_nothing_is_judged(measured,
         assert sum(count or 0 for count in analysis["by_type"].values()) == 40
         columns = {*measurement.tables["errors_by_specialty.csv"]}
         assert not {"retrieval failure", "reasoning failure"} & columns
+
+
+@pytest.mark.parametrize(("stated", "score"), [(40, 0.01), (0, 1)])
+def test_a_round_of_a_race_has_brier_scores_of_few_answers(files, stated, score):
+    answering = small_answers.task(files, Fixed(with_confidence(stated), [case["question"] for case in CASES]))
+    few = answering.measure_some(answering.load(), {case["id"] for case in CASES[:5]})
+    assert {score.metric.name: score.value for score in few.scores}["brier"] == pytest.approx(score)
