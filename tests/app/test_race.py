@@ -3,8 +3,8 @@
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from application import assert_refused
+from tracking.stored import run_here
 
 from ragsweep.race import Answered, Race, Racer
 from ragsweep.sweeps.race import RaceSettings
@@ -73,20 +73,23 @@ def test_one_that_fails_leaves_and_is_measured_with_the_others():
     assert [racer.name for racer in record.dropped] == ["r0"]
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        (["repeats=2"], "repeats: found 2; hydra/sweeper=race measures once"),
-        (["decision.metric=own", "+evaluation.metrics.own={_target_: own.own, _partial_: true}"], "own has no bounds"),
-        (["hydra.sweeper.level=0"], "hydra.sweeper.level: found 0, expected"),
-        (["hydra.sweeper.promise=all"], "hydra.sweeper.promise: found 'all', expected"),
-        (["hydra.sweeper.block=0.5"], "hydra.sweeper.block: found 0.5, expected"),
-        (["dataset=cho_manual,clinical_cases"], "hydra/sweeper=race: found several datasets"),
-    ],
-)
-def test_what_cannot_race_is_refused(application, dataset, settings, expected):
-    (application.home / "own.py").write_text("def own(judged, k):\n    return 3.0 * judged.hits[:, :k].sum(axis=1)\n")
-    small = [] if settings[0].startswith("dataset=") else dataset
-    given = ["retriever=sparse", "retriever.b=0.2,0.7", *small, *settings]
-    process = application.run("-m", "hydra/sweeper=race", *given, PYTHONPATH=str(application.home))
-    assert_refused(process, application, expected)
+OWN = "decision.metric=own +evaluation.metrics.own={_target_:boundless.own,_partial_:true}"
+REFUSED = {
+    "repeats=2": "repeats: found 2; hydra/sweeper=race measures once",
+    OWN: "own has no bounds",
+    "hydra.sweeper.level=0": "hydra.sweeper.level: found 0, expected",
+    "hydra.sweeper.promise=all": "hydra.sweeper.promise: found 'all', expected",
+    "hydra.sweeper.block=0.5": "hydra.sweeper.block: found 0.5, expected",
+    "dataset=cho_manual,clinical_cases": "hydra/sweeper=race: found several datasets",
+}
+
+
+def test_what_cannot_race_is_refused(application, dataset, monkeypatch):
+    (application.home / "boundless.py").write_text(
+        "def own(judged, k):\n    return 3.0 * judged.hits[:, :k].sum(axis=1)\n"
+    )
+    monkeypatch.syspath_prepend(application.home)
+    race = ["-m", "hydra/sweeper=race", "retriever=sparse", "retriever.b=0.2,0.7"]
+    for settings, expected in REFUSED.items():
+        small = [] if settings.startswith("dataset=") else dataset
+        assert_refused(run_here(application, *race, *small, *settings.split(" ")), application, expected)

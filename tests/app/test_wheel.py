@@ -13,7 +13,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from application import COMMAND, PROJECT
+from application import COMMAND, PROJECT, succeeded
 from small import arguments
 from warm import Process
 
@@ -23,21 +23,11 @@ pytestmark = [pytest.mark.usefixtures("processes"), pytest.mark.release]
 
 COMMANDS = [*commands()]
 HEX = r"[0-9a-f]{32}"
-OWN_RETRIEVER = """
-from dataclasses import dataclass
-
-from ragsweep.retrieval import SparseRetriever
-
-
-@dataclass(frozen=True)
-class Mine(SparseRetriever):
-    pass
-"""
+OWN_RETRIEVER = "from ragsweep.retrieval import SparseRetriever\n\nclass Mine(SparseRetriever):\n    pass\n"
 
 
 def succeed(command, **options):
-    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    done = succeeded(subprocess.run(command, capture_output=True, text=True, check=False, **options))
     return done.stdout
 
 
@@ -63,34 +53,23 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def environment(installed):
+def shell(installed, folder):
+    """How a process of the user starts: in this folder, with the installed command in the path."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    return {**kept, "PATH": f"{installed}:{os.environ['PATH']}"}
+    return {"cwd": folder, "env": {**kept, "PATH": f"{installed}:{os.environ['PATH']}"}}
 
 
 @pytest.fixture(scope="module")
-def ragsweep(installed, folder, environment):
-    def run(*given, **options):
-        return subprocess.run(
-            [installed / "ragsweep", *given],
-            cwd=folder, env=environment, capture_output=True, text=True, check=False, **options,
-        )  # fmt: skip
-
-    return run
+def ragsweep(shell):
+    return lambda *given: subprocess.run(["ragsweep", *given], capture_output=True, text=True, check=False, **shell)
 
 
 @pytest.fixture(scope="module")
 def swept(ragsweep):
-    """The first commands of a new user, and what they printed: the sweep's id and a run's."""
-    initialised = ragsweep("init")
-    assert initialised.returncode == 0, initialised.stderr
-    sweep = ragsweep("run", "-m", "retriever=sparse", "k=3,5")
-    assert sweep.returncode == 0, sweep.stderr
-    [parent] = re.findall(rf"\(sweep ({HEX})\)", sweep.stdout)
-    table = ragsweep("run", "retriever=sparse", "k=5", "tracking.resume=true")
-    assert table.returncode == 0, table.stderr
-    [single] = re.findall(rf"runs/({HEX})", table.stdout)
-    return parent, single
+    """The id of the sweep that the first commands of a new user make."""
+    succeeded(ragsweep("init"))
+    [sweep] = re.findall(rf"\(sweep ({HEX})\)", succeeded(ragsweep("run", "-m", "retriever=sparse", "k=3,5")).stdout)
+    return sweep
 
 
 def test_the_wheel_has_every_file_of_the_packages(installed):
@@ -108,20 +87,17 @@ def test_everything_lies_in_the_folder_one_is_in(swept, folder):
     assert (folder / "mlruns/mlflow.db").is_file()
 
 
-def test_a_run_of_the_wheel_is_reproduced_in_the_clone(swept, folder):
+def test_the_library_reads_the_runs_of_this_folder_and_the_clone_reproduces_them(swept, installed, folder, shell):
     """What was recorded names the bundled data in a way that means the same everywhere."""
-    store = f"tracking.uri=sqlite:///{folder}/mlruns/mlflow.db"
-    environment = {**os.environ, "RAGSWEEP_PROJECT": str(PROJECT)}
-    process = Process(COMMAND, ["reproduce", swept[1], store], folder, environment)
-    stdout, stderr = process.communicate(timeout=300)
-    assert ": identical: " in stdout, stderr
-
-
-def test_the_library_reads_the_runs_of_this_folder(swept, installed, folder, environment):
-    code = "import ragsweep; print(ragsweep.__file__); print(ragsweep.runs()['name'].tolist())"
-    where, names = succeed([installed / "python", "-c", code], env=environment, cwd=folder).splitlines()
+    code = "import ragsweep; print(ragsweep.__file__); print(*ragsweep.runs()[['name', 'run_id']].to_numpy().ravel())"
+    where, runs = succeed([installed / "python", "-c", code], **shell).splitlines()
     assert Path(where).is_relative_to(installed.parent)
-    assert names == "['k=3', 'k=5', 'retriever=sparse k=5']"
+    first, _, second, run_id = runs.split()
+    assert (first, second) == ("k=3", "k=5")
+    store = f"tracking.uri=sqlite:///{folder}/mlruns/mlflow.db"
+    clone = Process(COMMAND, ["reproduce", run_id, store], folder, {**os.environ, "RAGSWEEP_PROJECT": str(PROJECT)})
+    stdout, stderr = clone.communicate(timeout=300)
+    assert ": identical: " in stdout, stderr
 
 
 def test_the_rest_of_the_commands_work(ragsweep, swept, folder):
@@ -138,8 +114,7 @@ def test_your_own_questions_groups_and_classes_are_found(ragsweep, swept, folder
     (folder / "own_retriever.py").write_text(OWN_RETRIEVER)
     (folder / "conf/retriever").mkdir(exist_ok=True)
     (folder / "conf/retriever/mine.yaml").write_text("defaults: [sparse]\n_target_: own_retriever.Mine\n")
-    measured = ragsweep("run", "dataset=mine", "retriever=mine")
-    assert measured.returncode == 0, measured.stderr
+    measured = succeeded(ragsweep("run", "dataset=mine", "retriever=mine"))
     [run] = re.findall(rf"runs/({HEX})", measured.stdout)
     assert ": identical: " in ragsweep("reproduce", run).stdout  # ./conf allows the class
     refused = ragsweep("run", "retriever=mime")
@@ -148,50 +123,25 @@ def test_your_own_questions_groups_and_classes_are_found(ragsweep, swept, folder
     assert "kept:    questions.json\n" in ragsweep("init").stdout
 
 
-def test_an_option_that_hides_behind_ours_is_refused(ragsweep, swept, folder):
-    file = folder / "conf/retriever/dense.yaml"
-    file.parent.mkdir(exist_ok=True)
-    file.write_text("k1: 1\n")
-    try:
-        refused = ragsweep("run", "retriever=sparse")
-        assert (refused.returncode, refused.stdout) == (2, "")
-        assert refused.stderr.startswith(f"ragsweep: {file}: ")
-        assert "conf/retriever/dense.yaml is an option of this name; rename the file; " in refused.stderr
-    finally:
-        file.unlink()
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        (
-            "ragsweep run retriever=",
-            [
-                *"callable dense fused http hybrid mine".split(),
-                *"pipeline qdrant returned routed run_file sparse three_way".split(),
-            ],
-        ),
-    ],
-)
-def test_bash_completes_groups_and_options(swept, folder, environment, line, expected):
+def test_bash_completes_groups_and_options(swept, folder, shell):
     (folder / "conf/retriever").mkdir(exist_ok=True)
     (folder / "conf/retriever/mine.yaml").touch()
+    line = "ragsweep run retriever="
     script = f"""
         eval "$(ragsweep -sc install=bash)"
         COMP_LINE={line!r} COMP_POINT={len(line)} COMP_CWORD={len(line.split()) - 1}
         hydra_bash_completion
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
-    offered = succeed(["bash", "-c", script], env=environment, cwd=folder).split()
-    options = [option.rpartition("=")[2] for option in offered]
-    assert [option for option in options if option in expected or "=" not in line] == expected
+    options = [option.rpartition("=")[2] for option in succeed(["bash", "-c", script], **shell).split()]
+    expected = "callable dense fused http hybrid mine pipeline qdrant returned routed run_file sparse three_way"
+    assert [option for option in options if option in expected.split()] == expected.split()
 
 
-def test_help_answers_at_once_as_it_loads_nothing_heavy(ragsweep, environment, monkeypatch):
-    monkeypatch.setitem(environment, "PYTHONPROFILEIMPORTTIME", "1")  # a line on stderr for each module
+def test_help_answers_at_once_as_it_loads_nothing_heavy(ragsweep, shell, monkeypatch):
+    monkeypatch.setitem(shell["env"], "PYTHONPROFILEIMPORTTIME", "1")  # a line on stderr for each module
     for command in (name for name in COMMANDS if name != "run"):  # whose help is Hydra's, and composes
-        shown = ragsweep(command, "--help")
-        assert shown.returncode == 0, shown.stderr
+        shown = succeeded(ragsweep(command, "--help"))
         assert command in shown.stdout
         lines = shown.stderr.splitlines()
         assert all(line.startswith("import time:") for line in lines), shown.stderr
@@ -200,56 +150,43 @@ def test_help_answers_at_once_as_it_loads_nothing_heavy(ragsweep, environment, m
         assert {"hydra", "mlflow", "numpy", "pandas", "pydantic"} & loaded == set(), command
 
 
-@pytest.mark.parametrize("given", [[], ["--help"]], ids=["alone", "help"])
-def test_the_subcommands_are_listed(ragsweep, given):
-    shown = ragsweep(*given)
-    assert (shown.returncode, shown.stderr) == (0, "")
-    assert re.findall(r"^  ragsweep (\w+) ", shown.stdout, re.MULTILINE) == (COMMANDS)
+def test_the_subcommands_are_listed_and_an_unknown_one_gets_one_line(ragsweep):
+    for given in ([], ["--help"]):
+        shown = ragsweep(*given)
+        assert (shown.returncode, shown.stderr) == (0, "")
+        assert re.findall(r"^  ragsweep (\w+) ", shown.stdout, re.MULTILINE) == COMMANDS
+    for wrong, line in {
+        "comapre": "ragsweep: comapre: no such command (did you mean ragsweep compare?)\n",
+        "k=3": "ragsweep: k: no such command (did you mean ragsweep run k=...?)\n",
+        "x": f"ragsweep: x: no such command; expected one of {', '.join(COMMANDS)}\n",
+    }.items():
+        refused = ragsweep(wrong)
+        assert (refused.returncode, refused.stdout, refused.stderr) == (2, "", line)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "line"),
-    [
-        ("comapre", "ragsweep: comapre: no such command (did you mean ragsweep compare?)\n"),
-        ("k=3", "ragsweep: k: no such command (did you mean ragsweep run k=...?)\n"),
-        ("x", f"ragsweep: x: no such command; expected one of {', '.join(COMMANDS)}\n"),
-    ],
-)
-def test_an_unknown_subcommand_gets_one_line(ragsweep, wrong, line):
-    refused = ragsweep(wrong)
-    assert (refused.returncode, refused.stdout, refused.stderr) == (2, "", line)
-
-
-def test_ui_serves_the_runs_of_this_folder_on_loopback_until_ctrl_c(installed, swept, folder, environment):
+def test_ui_serves_the_runs_of_this_folder_on_loopback_until_ctrl_c(ragsweep, swept, folder, shell):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-        refused = subprocess.run(
-            [installed / "ragsweep", "ui", "--port", str(port)],
-            cwd=folder, env=environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        refused = ragsweep("ui", "--port", str(port))
         assert refused.returncode == 2
         assert refused.stderr == f"ui: --port: {port} cannot be used (address already in use)\n"
-    log = folder / "ui.log"
-    with log.open("w") as log_file:
-        server = subprocess.Popen(
-            [installed / "ragsweep", "ui", "--port", str(port)],
-            cwd=folder, env=environment, stdout=log_file, stderr=log_file, start_new_session=True,
-        )  # fmt: skip
+    log, experiment = folder / "ui.log", f"http://127.0.0.1:{port}/ajax-api/2.0/mlflow/experiments/get-by-name"
+    with log.open("w") as file:
+        ui = ["ragsweep", "ui", "--port", str(port)]
+        server = subprocess.Popen(ui, stdout=file, stderr=file, start_new_session=True, **shell)
     try:
         for _ in range(1200):
             assert server.poll() is None, log.read_text()
             try:
-                wanted = (
-                    f"http://127.0.0.1:{port}/ajax-api/2.0/mlflow/experiments/get-by-name?experiment_name=cho_manual"
-                )
-                with urllib.request.urlopen(wanted, timeout=5) as answer:
+                with urllib.request.urlopen(f"{experiment}?experiment_name=cho_manual", timeout=5) as answer:
                     assert b"cho_manual" in answer.read()
                 break
             except OSError:
                 time.sleep(0.1)
-        assert log.read_text().startswith(f"the latest sweep: http://127.0.0.1:{port}/#/experiments/")
-        assert f"sweep-{swept[0]}" in log.read_text().splitlines()[0]
+        first = log.read_text().splitlines()[0]
+        assert first.startswith(f"the latest sweep: http://127.0.0.1:{port}/#/experiments/")
+        assert f"sweep-{swept}" in first
         server.send_signal(signal.SIGINT)
         server.wait(60)
     finally:

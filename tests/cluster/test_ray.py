@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,13 +15,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from application import Application
+from application import Application, succeeded
 from servers import free_port
 
-pytestmark = [
-    pytest.mark.cluster,
-    pytest.mark.extra("ray", "server"),
-]
+pytestmark = [pytest.mark.cluster, pytest.mark.extra("ray", "server")]
+PORT = free_port()
 SWEEP = ["-m", "retriever=sparse", "retriever.b=0,0.5,1", "k=1,2"]
 JOBS = 6
 TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef0123456789abcdef"}
@@ -64,67 +63,38 @@ class Node:
         psutil.wait_procs(processes, 60)
 
 
-@dataclass
-class Cluster:
-    """A node with Ray's services and a second one."""
-
-    folder: Path  # short, since sockets lie below it
-    port: int = field(default_factory=free_port)
-    nodes: list[Node] = field(init=False)
-
-    def __post_init__(self):
-        head = ["--head", f"--port={self.port}", "--include-dashboard=false", f"--temp-dir={self.folder}/ray"]
-        self.nodes = [
-            Node("first", self.folder / "1", head),
-            Node("second", self.folder / "2", [f"--address=127.0.0.1:{self.port}"]),
-        ]
-
-    @property
-    def arguments(self):
-        address = f"hydra.launcher.ray.init.address=127.0.0.1:{self.port}"
-        return ["tracking=server", "hydra/launcher=ray", address, CREDENTIALS]
-
-
 @pytest.fixture(scope="module")
-def cluster():
-    folder = Path(tempfile.mkdtemp(prefix="ray"))
-    cluster = Cluster(folder)
+def nodes():
+    """A node with Ray's services and a second one."""
+    folder = Path(tempfile.mkdtemp(prefix="ray"))  # short, since sockets lie below it
+    head = ["--head", f"--port={PORT}", "--include-dashboard=false", f"--temp-dir={folder}/ray"]
+    nodes = [Node("first", folder / "1", head), Node("second", folder / "2", [f"--address=127.0.0.1:{PORT}"])]
     try:
-        for node in cluster.nodes:
+        for node in nodes:
             node.start()
-        yield cluster
+        yield nodes
     finally:
-        for node in reversed(cluster.nodes):
+        for node in reversed(nodes):
             if hasattr(node, "process"):
                 node.kill()
         shutil.rmtree(folder)
-
-
-@pytest.fixture
-def second(cluster):
-    """The node without Ray's services, for a test that kills it."""
-    yield cluster.nodes[1]
-    cluster.nodes[1].start()
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory, cache, dataset):
     """The summary of the sweep, one job after the other on this machine."""
     application = Application(tmp_path_factory.mktemp("undisturbed"), cache)
-    assert application.run(*SWEEP, *dataset).returncode == 0
+    succeeded(application.run(*SWEEP, *dataset))
     [parent] = application.parents()
     return (application.artifacts(parent) / "results" / "summary_statistics.csv").read_text()
 
 
 @pytest.fixture
-def experiment(request):
-    """The name of the test, for its runs."""
-    return request.node.name
-
-
-@pytest.fixture
-def sweep(cluster, dataset, experiment):
-    return [*SWEEP, *dataset, *cluster.arguments, f"tracking.experiment={experiment}"]
+def sweep(nodes, dataset, request):
+    """Its arguments, and the name of the test as that of its experiment."""
+    experiment = re.sub(r"\W+", "_", request.node.name)
+    launcher = ["hydra/launcher=ray", f"hydra.launcher.ray.init.address=127.0.0.1:{PORT}", CREDENTIALS]
+    return [*SWEEP, *dataset, "tracking=server", *launcher, f"tracking.experiment={experiment}"], experiment
 
 
 def at_work(client, experiment, users=("first", "second")):
@@ -151,19 +121,26 @@ def finished(client, experiment):
     return children, Path(table).read_text()
 
 
-def test_both_nodes_do_jobs_and_measure_what_one_machine_does(client, sweep, experiment, undisturbed):
-    process = client.run(*sweep, **TOKEN)
-    assert process.returncode == 0, process.stderr
+def test_both_nodes_do_jobs_and_measure_what_one_machine_does(client, sweep, undisturbed):
+    arguments, experiment = sweep
+    succeeded(client.run(*arguments, **TOKEN))
     children, summary = finished(client, experiment)
     assert summary == undisturbed
     assert {run.data.tags["mlflow.user"] for run in children} == {"first", "second"}
 
 
-def test_a_job_whose_worker_is_killed_goes_on_with_its_own_run(client, sweep, experiment, undisturbed):
-    process = client.start(*sweep, **TOKEN)
-    disturbed, worker = at_work(client, experiment)
-    worker.kill()
-    _, err = process.communicate(timeout=240)
+@pytest.mark.parametrize("lost", ["worker", "node"])
+def test_a_job_whose_worker_or_node_is_killed_goes_on_with_its_own_run(client, nodes, sweep, undisturbed, lost):
+    arguments, experiment = sweep
+    _, second = nodes  # without Ray's services
+    process = client.start(*arguments, **TOKEN)
+    disturbed, worker = at_work(client, experiment, users=["second"])
+    (second if lost == "node" else worker).kill()
+    try:
+        _, err = process.communicate(timeout=240)
+    finally:
+        if lost == "node":
+            second.start()
     assert process.returncode == 0, err
     children, summary = finished(client, experiment)
     assert summary == undisturbed
@@ -171,26 +148,14 @@ def test_a_job_whose_worker_is_killed_goes_on_with_its_own_run(client, sweep, ex
     assert again.data.tags["process"] != disturbed.data.tags["process"]
 
 
-def test_the_jobs_of_a_node_that_is_gone_go_on_elsewhere(client, second, sweep, experiment, undisturbed):
-    process = client.start(*sweep, **TOKEN)
-    disturbed, _ = at_work(client, experiment, users=["second"])
-    second.kill()
-    _, err = process.communicate(timeout=240)
-    assert process.returncode == 0, err
-    children, summary = finished(client, experiment)
-    assert summary == undisturbed
-    [again] = [run for run in children if run.info.run_id == disturbed.info.run_id]
-    assert again.data.tags["process"] != disturbed.data.tags["process"]
-
-
-def test_a_sweep_whose_driver_is_killed_is_resumed(client, sweep, experiment, undisturbed):
-    process = client.start(*sweep, **TOKEN)
+def test_a_sweep_whose_driver_is_killed_is_resumed(client, sweep, undisturbed):
+    arguments, experiment = sweep
+    process = client.start(*arguments, **TOKEN)
     _, worker = at_work(client, experiment)
     process.kill()
     process.communicate(timeout=60)
     with suppress(psutil.Error):  # Ray may have ended it by now
         worker.resume()
-    resumed = client.run(*sweep, "tracking.resume=true", **TOKEN)
-    assert resumed.returncode == 0, resumed.stderr
+    succeeded(client.run(*arguments, "tracking.resume=true", **TOKEN))
     _, summary = finished(client, experiment)
     assert summary == undisturbed

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from application import succeeded
 from held import ENVIRONMENT, held_by
 from servers import free_port
 
@@ -36,7 +37,7 @@ class Slurm:
 
     @property
     def environment(self):
-        return {"SLURM_CONF": str(self.folder / "slurm.conf")}
+        return {"SLURM_CONF": str(self.folder / "slurm.conf"), **ENVIRONMENT}
 
     def configure(self):
         host = socket.gethostname().partition(".")[0]
@@ -81,8 +82,8 @@ PartitionName=lab Nodes={host} Default=YES MaxTime=INFINITE State=UP
 
     def ask(self, *command):
         """What one of Slurm's commands prints."""
-        environment = {**os.environ, **self.environment}
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout
+        shell = {**os.environ, **self.environment}
+        return subprocess.run(command, env=shell, capture_output=True, text=True, check=False).stdout
 
     def hurry(self):
         """Start at once what has been put back into the queue, where Slurm lets it wait for two minutes."""
@@ -144,11 +145,9 @@ def test_a_killed_worker_goes_back_into_the_queue_and_on_with_its_own_run(slurm,
     undisturbed = replace(client, home=tmp_path / "undisturbed")
     undisturbed.home.mkdir()
     sweep, file = held
-    assert undisturbed.run(*sweep, "tracking.experiment=undisturbed", **ENVIRONMENT).returncode == 0
-
+    succeeded(undisturbed.run(*sweep, "tracking.experiment=undisturbed", **ENVIRONMENT))
     file.touch()
-    environment = {**slurm.environment, **ENVIRONMENT}
-    process = client.start(*sweep, "tracking.experiment=killed", *SUBMITTED, **environment)
+    process = client.start(*sweep, "tracking.experiment=killed", *SUBMITTED, **slurm.environment)
     run_id, pid = slurm.until(lambda: at_work(client, "killed"))
     os.kill(pid, signal.SIGKILL)
     file.unlink()
@@ -164,8 +163,7 @@ def test_a_killed_worker_goes_back_into_the_queue_and_on_with_its_own_run(slurm,
 def test_a_sweep_that_is_interrupted_takes_its_jobs_out_of_the_queue(slurm, client, held):
     sweep, file = held
     file.touch()
-    environment = {**slurm.environment, **ENVIRONMENT}
-    process = client.start(*sweep, "tracking.experiment=interrupted", *SUBMITTED, **environment)
+    process = client.start(*sweep, "tracking.experiment=interrupted", *SUBMITTED, **slurm.environment)
     slurm.until(lambda: at_work(client, "interrupted"))
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)

@@ -15,6 +15,7 @@ from ragsweep.app.commands.stores import ui
 from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError
 from ragsweep.tracking.address import absolute, check_address, check_arguments
 from ragsweep.tracking.tracking_store import open_store
+from tracking.stored import run_here
 
 CANARY = "c4n4ry"
 SECRET = {
@@ -37,17 +38,17 @@ SECRET = {
     "unreadable": f"http://alice:{CANARY}{{[@127.0.0.1:9",
 }
 ENTRANCES = (
-    ["run", "{}"],
-    ["run", "-m", "k=1,2", "{}"],
-    ["run", "-m", "{},sqlite:///x.db"],
-    ["run", "-m", "k=1,2", "{}", "+dry_run=true"],
-    ["run", "-v", "{}"],
-    ["run", "{}", "--cfg", "job"],
-    ["reproduce", "a", "{}"],
-    ["explain", "a", "{}"],
+    *(["run", *given] for given in (["{}"], ["-m", "k=1,2", "{}"], ["-m", "{},sqlite:///x.db"], ["-v", "{}"])),
+    *(["run", *given] for given in (["-m", "k=1,2", "{}", "+dry_run=true"], ["{}", "--cfg", "job"])),
+    *([command, "a", "{}"] for command in ("reproduce", "explain")),
     ["reproduce", "a", "--{}"],
     ["run", f"hydra.job.env_set.MLFLOW_TRACKING_PASSWORD={CANARY}"],
 )
+LATER = {  # a port that may be a password, in no traceback; and a password from the environment
+    **{f"-v tracking.uri={SECRET[kind]}": "" for kind in ("mistyped", "no host", "unreadable")},
+    "tracking.uri=${oc.env:ADDRESS}": SECRET["postgresql"],
+    "-m k=1,2 tracking.uri=${oc.env:ADDRESS}": SECRET["no scheme"],
+}
 WITHIN = (  # where the address can be in an argument
     "tracking={{uri: '{}'}}",
     "++tracking.uri={}",
@@ -62,16 +63,11 @@ WITHIN = (  # where the address can be in an argument
 )
 
 
-def left_behind(folder, needle):
-    """The files below a folder whose name or content has this in it."""
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return [path for path in files if needle in str(path) or needle.encode() in path.read_bytes()]
-
-
 def assert_kept_secret(process, application):
     assert process.returncode == 2, process.stderr
     assert CANARY not in process.stdout + process.stderr
-    assert left_behind(application.home, CANARY) == []
+    files = [path for path in application.home.rglob("*") if path.is_file()]
+    assert [path for path in files if CANARY in str(path) or CANARY.encode() in path.read_bytes()] == []
     assert not (application.home / "outputs").exists()
 
 
@@ -92,17 +88,9 @@ def test_a_password_in_the_address_is_refused_without_repeating_it(application):
         assert "-v" in arguments or len(process.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "variable"),
-    [
-        *((["-v", f"tracking.uri={SECRET[kind]}"], "") for kind in ("mistyped", "no host", "unreadable")),
-        (["tracking.uri=${oc.env:ADDRESS}"], SECRET["postgresql"]),
-        (["-m", "k=1,2", "tracking.uri=${oc.env:ADDRESS}"], SECRET["no scheme"]),
-    ],
-)
-def test_what_is_seen_only_later_is_not_repeated_either(application, arguments, variable):
-    """A port that may be a password, in no traceback; and a password from the environment."""
-    assert_kept_secret(application.run(*arguments, ADDRESS=variable), application)
+def test_what_is_seen_only_later_is_not_repeated_either(application):
+    for arguments, variable in LATER.items():
+        assert_kept_secret(run_here(application, *arguments.split(" "), ADDRESS=variable), application)
 
 
 def test_a_password_is_found_wherever_the_address_is_set():
@@ -147,7 +135,7 @@ def test_whatever_else_is_in_it_a_password_is_not_repeated(scheme, user, rest, q
         refusal_of(check, uri)
 
 
-def test_an_address_without_a_password_is_fine():
+def test_an_address_without_a_password_is_fine_and_a_relative_one_kept_in_full(tmp_path, monkeypatch):
     for uri in [
         "http://127.0.0.1:5000",
         "https://mlflow.example.org/team/@mlflow",
@@ -161,6 +149,8 @@ def test_an_address_without_a_password_is_fine():
     ]:
         check_address(uri)
         check_arguments([f"tracking.uri={uri}", f"tracking.uri='{uri}',{uri}", "hydra.job.env_copy=[PGPASSWORD]"])
+    monkeypatch.chdir(tmp_path)
+    assert absolute("sqlite:///sub/mine.db") == f"sqlite:///{tmp_path}/sub/mine.db"
 
 
 @pytest.fixture
@@ -183,6 +173,7 @@ UNUSABLE = {
     "sqlite:////proc/x.db": "No such file or directory",
     "sqlite:////dev/null": "it is not a file",
     "gopher://x": "expected an address such as",
+    "http://127.0.0.1:9": "http://127.0.0.1:9 cannot be opened (",
     "postgresql://127.0.0.1:9/x": "cannot be opened (",
     "postgresql+nodriver://127.0.0.1/x": "cannot be opened (",
 }
@@ -198,21 +189,15 @@ def test_what_cannot_be_a_store_is_refused_soon_and_left_alone(places):
 
 
 def test_a_sweep_is_refused_before_any_work(application, places):
-    process = application.run("-m", "k=1,2", f"tracking.uri=sqlite:///{places}/notes.txt")
-    assert_refused(process, application, "file is not a database")
-    assert "tracking.uri: " in process.stderr
+    process = run_here(application, "-m", "k=1,2", f"tracking.uri=sqlite:///{places}/notes.txt")
+    assert_refused(process, application, f"tracking.uri: sqlite:///{places}/notes.txt cannot be opened")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_to_is_named(application, tmp_path):
     (tmp_path / "closed").mkdir(mode=0o500)
-    process = application.run(f"tracking.uri=sqlite:///{tmp_path}/closed/x.db")
+    process = run_here(application, f"tracking.uri=sqlite:///{tmp_path}/closed/x.db")
     assert_refused(process, application, "closed cannot be written to")
-
-
-def test_a_relative_address_is_kept_in_full(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert absolute("sqlite:///sub/mine.db") == f"sqlite:///{tmp_path}/sub/mine.db"
 
 
 def test_the_ui_does_not_repeat_the_password_of_a_server(monkeypatch):

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from application import assert_refused, error_lines, succeeded
+from application import assert_refused, succeeded
 from hypothesis import given
 from hypothesis import strategies as st
 from mlflow.utils.validation import _validate_metric_name, _validate_param_name
@@ -21,9 +21,7 @@ from ragsweep.tracking.names import (
     swept_metrics,
     type_names,
 )
-from tracking.stored import change_journal, execute, pushed
-
-RUN = ["retriever=sparse", "k=2"]
+from tracking.stored import execute, pushed, refusal, run_here
 
 
 @pytest.mark.parametrize("metric", ["f1", "m" * LONGEST_METRIC_NAME], ids=["short", "long"])
@@ -50,7 +48,7 @@ def test_no_setting_is_lost_between_the_params(settings):
 
 def test_a_name_that_mlflow_refuses_is_said_before_the_first_job(application):
     expected = "dataset.name: found '\\x1b[31mred', expected one line"
-    assert_refused(application.run("-m", "dataset.name='\x1b[31mred'"), application, expected)
+    assert_refused(run_here(application, "-m", "dataset.name='\x1b[31mred'"), application, expected)
 
 
 def test_a_metric_and_a_measure_have_names_of_their_own():
@@ -97,22 +95,15 @@ def test_an_experiment_may_have_any_name_of_one_line(application, dataset):
     succeeded(application.run(*sweep))
     assert application.client().get_experiment_by_name(name)
     assert len(application.children()) == 1
-    plan = application.start_script_here("run", *application.arguments(*sweep, "+dry_run=true"))
-    assert ": finished, run " in plan.stdout
-
-
-def refuse(application, having="config.digest"):
-    """Have every run with this tag begin with another k, so that MLflow refuses its own: a param cannot be changed."""
-    other = "INSERT OR IGNORE INTO params (key, value, run_uuid) VALUES ('k', '999', new.run_uuid)"
-    condition = f"AFTER INSERT ON tags WHEN new.key = '{having}'"
-    execute(application.home / "mlflow.db", f"CREATE TRIGGER no {condition} BEGIN {other}; END")
+    assert ": finished, run " in run_here(application, *sweep, "+dry_run=true").stdout
 
 
 def test_a_run_that_the_store_refuses_is_closed_as_failed(application, dataset):
-    refuse(application)
-    process = application.run(*dataset, *RUN)
-    assert process.returncode == 2
-    [line] = error_lines(process.stderr)
+    """A param cannot be changed, and every run begins with another k than its own."""
+    other = "INSERT OR IGNORE INTO params (key, value, run_uuid) VALUES ('k', '999', new.run_uuid)"
+    condition = "AFTER INSERT ON tags WHEN new.key = 'config.digest'"
+    execute(application.home / "mlflow.db", f"CREATE TRIGGER no {condition} BEGIN {other}; END")
+    line = refusal(application.run(*dataset, "retriever=sparse", "k=2"))
     assert line.startswith("ragsweep: the tracking store refuses the run (")
     assert "Changing param values is not allowed" in line
     [run] = application.runs()
@@ -120,15 +111,3 @@ def test_a_run_that_the_store_refuses_is_closed_as_failed(application, dataset):
     assert "Changing param values is not allowed" in run.data.tags["error"]
     assert (application.artifacts(run) / "results/per_query.csv").exists()
     assert pushed(application).stdout == "0 runs uploaded\n"
-
-
-def test_push_names_what_is_refused_and_goes_on(copied_sweep):
-    for number, params in enumerate(({"a@b": "1"}, {})):
-        lost = {"uri": copied_sweep.uri, "run_id": None, "key": f"{number:032x}", "uploaded": False}
-        change_journal(copied_sweep.home / f"outputs/{number}", params=params, **lost)
-    process = pushed(copied_sweep)
-    assert (process.returncode, process.stdout) == (2, "1 run uploaded\n")
-    [line] = process.stderr.splitlines()
-    assert f"{copied_sweep.home}/outputs/0" in line
-    assert "a@b" in line
-    assert "RUNNING" not in {run.info.status for run in copied_sweep.runs()}

@@ -70,7 +70,7 @@ def arguments_of(kind, home):
     return ["-m", *dataset, "k=1,2", "retriever=sparse"]
 
 
-@pytest.fixture(scope="module", params=["local", SERVER, "config-dir", "experiment"])
+@pytest.fixture(scope="module", params=[SERVER, "config-dir", "experiment"])
 def swept(request, tmp_path_factory, empty_database, processes):
     """A sweep in a project of its own: its output, its runs and its report; `bash` starts in an empty folder."""
     home = tmp_path_factory.mktemp("home") / "a project"
@@ -131,7 +131,7 @@ def test_the_tag_of_a_run_and_of_a_sweep_makes_it_again(swept):
         assert numbers(again) in [numbers(run) for run in expected]
 
 
-@pytest.mark.parametrize("swept", ["local"], indirect=True)
+@pytest.mark.parametrize("swept", ["config-dir"], indirect=True)
 def test_the_line_about_mlflow_opens_the_store(swept, tmp_path):
     [command] = re.findall("^to see it in MLflow: (.*)$", swept.output, re.MULTILINE)
     shell = ["bash", "-c", f"{command.replace('&& ragsweep', '&& exec ragsweep')} --port {free_port()}"]

@@ -5,19 +5,19 @@ import re
 import shlex
 import socket
 import time
+from subprocess import CompletedProcess
 
 import pytest
-from application import Application, error_lines, succeeded
+from application import Application, succeeded
 from held import ENVIRONMENT, held_by
 from omegaconf import OmegaConf
 from small import QUERIES, write_queries
 from warm import CHARTS
 
 from ragsweep.tracking import close_orphans
-from tracking.stored import change_journal
+from tracking.stored import SWEEP, change_journal, refusal, resume, run_here
 
-SMALLER = ["-m", "retriever=sparse", "k=1,2"]  # the sweep of `copied_sweep`
-SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.75", "k=1,2"]
+LARGER = ["-m", "retriever=sparse", "retriever.b=0.3,0.75", "k=1,2"]
 JOBS = 4
 
 
@@ -25,7 +25,7 @@ JOBS = 4
 def undisturbed(shared_application, dataset):
     """A sweep that nothing happens to, and how long it takes."""
     started = time.monotonic()
-    succeeded(shared_application.run(*SWEEP, *dataset, **CHARTS))
+    succeeded(shared_application.run(*LARGER, *dataset, **CHARTS))
     return shared_application, time.monotonic() - started
 
 
@@ -48,11 +48,6 @@ def statuses(application):
     return [run.info.status for run in application.children()]
 
 
-def run_here(application, *given):
-    """What `application.run` does, in this process: for what is refused, and for dry runs."""
-    return application.start_script_here("run", *application.arguments(*given))
-
-
 def names(process):
     """The names of the jobs that a process has run, and of those that it has found finished."""
     lines = [line.split(" ", 1)[1] for line in process.stdout.splitlines() if line[:1].isdigit() and " ndcg=" in line]
@@ -69,13 +64,13 @@ def assert_whole(application, undisturbed):
 
 def test_a_killed_sweep_is_resumed_as_if_nothing_had_happened(application, dataset, undisturbed):
     undisturbed, _ = undisturbed
-    process = application.start(*SWEEP, *dataset, **CHARTS)
+    process = application.start(*LARGER, *dataset, **CHARTS)
     for _ in range(2):
         process.stdout.readline()
     process.kill()
     process.communicate()
-    other_hashes = {"PYTHONHASHSEED": "1"}  # of strings, so that the order of a set is another one
-    resumed = succeeded(application.in_new_interpreter("run", *SWEEP, *dataset, "tracking.resume=true", **other_hashes))
+    hashes = {"PYTHONHASHSEED": "1"}  # of strings, so that the order of a set is another one
+    resumed = succeeded(application.in_new_interpreter("run", *LARGER, *dataset, "tracking.resume=true", **hashes))
     ran, finished = names(resumed)
     assert len(finished) >= 2
     assert len(ran) + len(finished) == JOBS
@@ -89,20 +84,26 @@ def test_a_killed_sweep_is_resumed_as_if_nothing_had_happened(application, datas
 def test_a_sweep_killed_at_any_moment_is_resumed(tmp_path, cache, dataset, undisturbed, repetition):
     undisturbed, seconds = undisturbed
     application = Application(tmp_path, cache)  # on no store yet: it may be killed while it makes one
-    process = application.start(*SWEEP, *dataset)
+    process = application.start(*LARGER, *dataset)
     time.sleep(random.Random(repetition).uniform(0, seconds))
     process.kill()
     process.communicate()
-    succeeded(application.run(*SWEEP, *dataset, "tracking.resume=true"))
+    succeeded(application.run(*LARGER, *dataset, "tracking.resume=true"))
     assert_whole(application, undisturbed)
 
 
 def test_a_run_that_was_finished_in_the_store_alone_does_not_wait_for_it(copied_sweep, dataset):
     folder = copied_sweep.home / "outputs/0"
     change_journal(folder, status="RUNNING", ended=None, uploaded=False)  # killed just there
-    resumed = succeeded(copied_sweep.run(*SMALLER, *dataset, "tracking.resume=true"))
-    assert len(names(resumed)[1]) == 2
+    resumed = resume(copied_sweep, dataset)
+    assert [len(jobs) for jobs in names(resumed)] == [0, 2]
     assert change_journal(folder)["uploaded"]
+
+
+def planned(application, *given):
+    """How many jobs of a sweep would run, and how many are finished."""
+    plan = succeeded(run_here(application, *given, "tracking.resume=true", "+dry_run=true")).stdout
+    return plan.count(": would run"), plan.count(": finished, run ")
 
 
 def test_a_finished_run_stands_in_for_one_that_failed(copied_sweep, dataset):
@@ -110,31 +111,29 @@ def test_a_finished_run_stands_in_for_one_that_failed(copied_sweep, dataset):
     copied_sweep.client().set_terminated(failed.info.run_id, "FAILED")
     journals = (copied_sweep.home / "outputs").glob("*/tracking.json")
     next(file for file in journals if f'"run_id": "{failed.info.run_id}"' in file.read_text()).unlink()
-    asked = [*SMALLER, *dataset, "tracking.resume=true", "+dry_run=true"]
-    assert run_here(copied_sweep, *asked).stdout.count(": would run") == 1
-    assert copied_sweep.run(*dataset, "retriever=sparse", f"k={failed.data.params['k']}").returncode == 0
-    assert run_here(copied_sweep, *asked).stdout.count(": finished, run ") == 2
+    assert planned(copied_sweep, *SWEEP, *dataset) == (1, 1)
+    succeeded(copied_sweep.run(*dataset, "retriever=sparse", f"k={failed.data.params['k']}"))
+    assert planned(copied_sweep, *SWEEP, *dataset) == (0, 2)
 
 
 def test_finished_runs_of_a_smaller_sweep_are_joined(copied_sweep, dataset, undisturbed):
-    resumed = succeeded(copied_sweep.run(*SWEEP, *dataset, "tracking.resume=true"))
+    resumed = succeeded(copied_sweep.run(*LARGER, *dataset, "tracking.resume=true"))
     assert [len(jobs) for jobs in names(resumed)] == [2, 2]
     smaller, larger = copied_sweep.parents()
     assert (smaller.info.status, larger.info.status) == ("FINISHED", "FINISHED")
     assert {run.info.run_name for run in copied_sweep.children()} == {"k=1", "k=2", "b=0.3 k=1", "b=0.3 k=2"}
-    report = copied_sweep.artifacts(larger) / "results/summary_statistics.csv"
     undisturbed, _ = undisturbed
     [whole] = undisturbed.parents()
-    assert report.read_text() == (undisturbed.artifacts(whole) / "results/summary_statistics.csv").read_text()
+    table = "results/summary_statistics.csv"
+    assert (copied_sweep.artifacts(larger) / table).read_text() == (undisturbed.artifacts(whole) / table).read_text()
 
 
 def test_without_resume_and_for_other_data_everything_runs_again(copied_sweep, dataset, tmp_path):
-    assert [len(jobs) for jobs in names(copied_sweep.run(*SMALLER, *dataset))] == [2, 0]
+    assert [len(jobs) for jobs in names(copied_sweep.run(*SWEEP, *dataset))] == [2, 0]
     assert len(copied_sweep.children()) == 4
     changed = [(text.replace("What clears", "Which drug clears"), *judged) for text, *judged in QUERIES]
     queries = write_queries(tmp_path / "questions.json", changed)
-    arguments = [*SMALLER, *dataset[:-1], f"dataset.queries={queries}", "+dry_run=true"]
-    assert run_here(copied_sweep, *arguments).stdout.count(": would run") == 2
+    assert planned(copied_sweep, *SWEEP, *dataset[:-1], f"dataset.queries={queries}") == (2, 0)
 
 
 def test_a_dry_run_says_what_is_there_and_records_nothing(dataset, undisturbed, processes):
@@ -170,12 +169,21 @@ def test_of_processes_that_resume_a_sweep_at_once_one_goes_on_also_after_a_crash
     first = running(application, starts)
     [second] = [process for process in starts if process is not first]
     out, err = second.communicate()
-    assert (second.returncode, out) == (2, "")
-    [line] = error_lines(err)
+    line = refusal(CompletedProcess([], second.returncode, out, err))
     own = rf"process {first.pid} on {re.escape(socket.gethostname())} since \d{{4}}-\d\d-\d\d [\d:]{{8}}"
     what_to_do = "wait until it has ended, or end that process"
     assert re.search(rf"this sweep is being run by {own} \(run \w{{32}}\); {what_to_do}$", line)
-    assert_only_a_dead_sweep_is_closed(application, dataset, first)
+    # What a run does as it starts leaves the runs of a living process alone, and closes those of a killed one.
+    [parent] = application.parents()
+    tracking = {"uri": application.uri, "experiment": "small", "artifacts": f"{application.home}/artifacts"}
+    close_orphans(OmegaConf.create(tracking))
+    assert [run.info.status for run in application.parents()] == ["RUNNING"]
+    first.kill()
+    first.communicate()
+    succeeded(application.run(*dataset, "retriever=sparse", "k=1"))
+    assert "RUNNING" not in {run.info.status for run in application.runs()}
+    parent = application.client().get_run(parent.info.run_id)
+    assert (parent.info.status, parent.data.tags["error"]) == ("KILLED", "the process ended without closing the run")
     wait.unlink()
     succeeded(application.run(*sweep, "tracking.resume=true", **ENVIRONMENT))
     assert statuses(application) == ["FINISHED"] * 2
@@ -183,33 +191,16 @@ def test_of_processes_that_resume_a_sweep_at_once_one_goes_on_also_after_a_crash
     assert [run.info.status for run in application.parents()] == ["FINISHED"] * 2
 
 
-def assert_only_a_dead_sweep_is_closed(application, dataset, process):
-    """What a run does as it starts leaves the runs of a living process alone, and closes those of a killed one."""
-    [parent] = application.parents()
-    tracking = {"uri": application.uri, "experiment": "small", "artifacts": f"{application.home}/artifacts"}
-    close_orphans(OmegaConf.create(tracking))
-    assert application.client().get_run(parent.info.run_id).info.status == "RUNNING"
-    process.kill()
-    process.communicate()
-    assert application.run(*dataset, "retriever=sparse", "k=1").returncode == 0
-    assert "RUNNING" not in {run.info.status for run in application.runs()}
-    parent = application.client().get_run(parent.info.run_id)
-    assert parent.info.status == "KILLED"
-    assert parent.data.tags["error"] == "the process ended without closing the run"
-
-
 def test_a_sweep_that_may_be_running_on_another_host_is_not_resumed_until_its_run_is_closed(copied_sweep, dataset):
     [parent] = copied_sweep.parents()
     client = copied_sweep.client()
     client.set_tag(parent.info.run_id, "process", '{"host": "elsewhere", "pid": 1}')
     client.set_terminated(parent.info.run_id, "RUNNING")
-    refused = run_here(copied_sweep, *SMALLER, *dataset, "tracking.resume=true")
-    assert refused.returncode == 2
-    [line] = error_lines(refused.stderr)
+    line = refusal(run_here(copied_sweep, *SWEEP, *dataset, "tracking.resume=true"))
     assert "this sweep is being run by process 1 on elsewhere since ?" in line
     _, command = line.split("close its run: python ")
     option, code = shlex.split(command)
     assert option == "-c"
     exec(code, {})
-    resumed = succeeded(copied_sweep.run(*SMALLER, *dataset, "tracking.resume=true"))
-    assert resumed.stdout.count("(finished before)") == 2
+    resumed = resume(copied_sweep, dataset)
+    assert [len(jobs) for jobs in names(resumed)] == [0, 2]

@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 import requests
 import sqlalchemy.exc
-from application import error_lines, in_this_process, succeeded
+from application import in_this_process, succeeded
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException, RestException
 from mlflow.protos import databricks_pb2 as codes
@@ -22,18 +22,7 @@ from ragsweep.core.errors import RefusedError, TrackingError
 from ragsweep.core.terminal import say_once
 from ragsweep.tracking import tracking_store as store
 from ragsweep.tracking.client import Client
-from tracking.stored import execute
-
-
-def test_a_server_that_cannot_be_reached_is_said_before_any_work(application):
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        uri = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        process = application.run("-m", "k=3,5", "tracking=server", f"tracking.uri={uri}")
-    assert process.returncode == 2
-    [line] = process.stderr.splitlines()
-    assert line.startswith(f"ragsweep: tracking.uri: {uri} cannot be opened (")
-    assert process.stdout == ""
+from tracking.stored import SWEEP, execute, refusal, resume, run_here
 
 
 def test_a_server_that_does_not_answer_is_not_waited_for(monkeypatch):
@@ -48,17 +37,14 @@ def test_a_moved_folder_is_refused_until_its_old_place_is_a_link_to_it(copied_sw
     moved = type(copied_sweep)(tmp_path / "moved", copied_sweep.cache)
     copied_sweep.home.rename(moved.home)
     [parent], (run, _) = moved.parents(), moved.children()
-    sweep = ["-m", *dataset, "retriever=sparse", "k=1,2", "tracking.resume=true"]
     commands = [("compare", parent.info.run_id), ("reproduce", run.info.run_id, *dataset[2:])]
-    for process in (moved.run(*sweep), *(moved.script_here(*arguments) for arguments in commands)):
-        assert process.returncode == 2, process.stderr
-        [line] = error_lines(process.stderr)
-        assert f"{copied_sweep.home.as_uri()}/artifacts" in line
+    resumed = run_here(moved, *SWEEP, *dataset, "tracking.resume=true")
+    for process in (resumed, *(moved.script_here(*arguments) for arguments in commands)):
+        assert f"{copied_sweep.home.as_uri()}/artifacts" in refusal(process)
     assert [sweep.info.run_id for sweep in moved.parents()] == [parent.info.run_id]
     assert not copied_sweep.home.exists()
     copied_sweep.home.symlink_to(moved.home)
-    resumed = succeeded(moved.run(*sweep))
-    assert resumed.stdout.count("(finished before)") == 2
+    assert resume(moved, dataset).stdout.count("(finished before)") == 2
     for arguments in commands:
         succeeded(moved.script_here(*arguments))
 
@@ -77,27 +63,25 @@ def of_http(status):
     return requests.HTTPError(response=SimpleNamespace(status_code=status))
 
 
+FINAL = (
+    MlflowException("too long", codes.INVALID_PARAMETER_VALUE),
+    *(of_server(code) for code in ("RESOURCE_DOES_NOT_EXIST", "BAD_REQUEST")),
+    of_server("BAD_REQUEST", str(of_database(sqlalchemy.exc.DataError))),
+    of_http(413),
+    RefusedError("no"),
+)
+PASSING = (
+    *(of_server(code) for code in ("PERMISSION_DENIED", "ENDPOINT_NOT_FOUND", "TEMPORARILY_UNAVAILABLE")),
+    of_server("BAD_REQUEST", str(of_database(sqlalchemy.exc.InterfaceError))),
+    *(of_database(getattr(sqlalchemy.exc, f"{name}Error")) for name in ("Interface", "Database", "Integrity")),
+    *(of_http(status) for status in (401, 404, 503)),
+    OSError("no"),
+)
+
+
 def test_only_what_is_known_to_stay_so_is_a_refusal():
-    for error, final in [
-        (MlflowException("too long", codes.INVALID_PARAMETER_VALUE), True),
-        (of_server("RESOURCE_DOES_NOT_EXIST"), True),
-        (of_server("BAD_REQUEST"), True),
-        (of_server("PERMISSION_DENIED"), False),
-        (of_server("ENDPOINT_NOT_FOUND"), False),
-        (of_server("BAD_REQUEST", str(of_database(sqlalchemy.exc.InterfaceError))), False),
-        (of_server("BAD_REQUEST", str(of_database(sqlalchemy.exc.DataError))), True),
-        (of_server("TEMPORARILY_UNAVAILABLE"), False),
-        (of_database(sqlalchemy.exc.InterfaceError), False),
-        (of_database(sqlalchemy.exc.DatabaseError), False),
-        (of_database(sqlalchemy.exc.IntegrityError), False),
-        (of_http(413), True),
-        (of_http(404), False),
-        (of_http(401), False),
-        (of_http(503), False),
-        (RefusedError("no"), True),
-        (OSError("no"), False),
-    ]:
-        assert store.is_refusal(error) is final, error
+    assert [error for error in FINAL if not store.is_refusal(error)] == []
+    assert [error for error in PASSING if store.is_refusal(error)] == []
 
 
 def test_what_to_do_is_said_where_a_server_says_only_that_it_refuses(monkeypatch):
@@ -164,9 +148,7 @@ def test_a_variable_that_names_no_store_of_ours_is_refused_in_a_line(tmp_path):
     addresses = ("databricks", "https://user:secret@mlflow.example.org", "file:///data/mlruns")
     asked = [(command, addresses[1]) for command in ("run retriever=sparse", "run -m k=1,2", f"compare {'0' * 32}")]
     for command, address in (*asked, *(("push .", address) for address in addresses)):
-        refused = in_this_process(tmp_path, *command.split(), **{VARIABLE: address})
-        assert refused.returncode == 2, refused.stdout
-        [line] = error_lines(refused.stderr)
+        line = refusal(in_this_process(tmp_path, *command.split(), **{VARIABLE: address}))
         assert f"{VARIABLE}: " in line
         assert "unset it, or set tracking.uri=URI" in line
         assert "secret" not in line
@@ -177,15 +159,11 @@ def test_a_store_of_another_mlflow_is_refused_and_stays_as_it_was(application, d
     execute(database, "UPDATE alembic_version SET version_num = 'another'")
     before = database.read_bytes()
     command = f"mlflow db upgrade {application.uri}"
-    with pytest.raises(RefusedError, match=command):
-        runs(uri=application.uri)
     monkeypatch.setattr("sys.argv", ["ui", "--uri", application.uri])
-    with pytest.raises(RefusedError, match=command):
-        ui()
-    refused = application.run(*dataset, "retriever=sparse")
-    assert refused.returncode == 2, refused.stderr
-    [line] = error_lines(refused.stderr)
-    assert command in line
+    for ask in (lambda: runs(uri=application.uri), ui):
+        with pytest.raises(RefusedError, match=command):
+            ask()
+    assert command in refusal(run_here(application, *dataset, "retriever=sparse"))
     assert database.read_bytes() == before
 
 

@@ -7,7 +7,7 @@ import zlib
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from application import METRICS
+from application import METRICS, succeeded
 from mlflow.entities import Metric, Run, RunData, RunInfo, RunTag
 
 from ragsweep.tracking import print_latest_sweep, push, view
@@ -17,19 +17,14 @@ from tracking.stored import change_journal, execute
 
 SWEEP = ["-m", "retriever=sparse", "retriever.b=0.3,0.5", "k=1,2"]
 BEST_FIRST = ["ndcg", *(name for name in METRICS if name != "ndcg")]  # the one that decides
-COSTS = ["context/tokens", "latency/mean_ms"]
 TAG = "mlflow.sharedViewState."
 
 
 @pytest.fixture(scope="module")
 def swept(shared_application, dataset):
-    """Two sweeps in one experiment; the second joins the runs of the first."""
-    processes = [
-        shared_application.run(*SWEEP, *dataset),
-        shared_application.run(*SWEEP[:-1], *dataset, "k=1,2,3", "tracking.resume=true"),
-    ]
-    assert [process.returncode for process in processes] == [0, 0], processes
-    return [process.stdout.splitlines()[-1] for process in processes]
+    """The last lines that two sweeps in one experiment print; the second is of runs of the first."""
+    sweeps = ([*SWEEP, *dataset], [*SWEEP[:-1], *dataset, "k=2", "tracking.resume=true"])
+    return [succeeded(shared_application.run(*sweep)).stdout.splitlines()[-1] for sweep in sweeps]
 
 
 def views(application):
@@ -37,13 +32,11 @@ def views(application):
     saved = {}
     for experiment in application.client().search_experiments():
         tags = {key.removeprefix(TAG): json.loads(value) for key, value in experiment.tags.items() if TAG in key}
-        keys = sorted(tags, key=lambda key: tags[key]["createdAt"])
-        saved[experiment.name] = [(key, tags[key]["name"], state_of(tags[key])) for key in keys]
+        saved[experiment.name] = [
+            (key, view["name"], json.loads(zlib.decompress(base64.b64decode(view["state"].removeprefix("deflate;")))))
+            for key, view in sorted(tags.items(), key=lambda item: item[1]["createdAt"])
+        ]
     return saved
-
-
-def state_of(view):
-    return json.loads(zlib.decompress(base64.b64decode(view["state"].removeprefix("deflate;"))))
 
 
 def found_by(application, state):
@@ -73,11 +66,8 @@ def test_a_sweep_leaves_a_view_of_its_runs_and_those_that_it_joined(swept, share
 
 def test_columns_and_charts_are_of_the_decision_and_the_metrics(swept, shared_application):
     (_, _, state), _ = views(shared_application)["small"]
-    assert state["selectedColumns"] == [
-        "tags.`decision`",
-        "params.`retriever.b`",
-        *(f"metrics.`{name}`" for name in [*BEST_FIRST, *COSTS]),
-    ]
+    metrics = [f"metrics.`{name}`" for name in [*BEST_FIRST, "context/tokens", "latency/mean_ms"]]
+    assert state["selectedColumns"] == ["tags.`decision`", "params.`retriever.b`", *metrics]
     [parallel] = [chart for chart in state["compareRunCharts"] if chart["type"] == "PARALLEL"]
     assert (parallel["selectedParams"], parallel["selectedMetrics"]) == (["retriever.b"], ["ndcg"])
     curves = [chart["metricKey"] for chart in state["compareRunCharts"] if chart["type"] == "LINE"]
@@ -115,16 +105,11 @@ def test_a_sweep_that_is_uploaded_later_gets_its_view(copied_sweep):
     assert [(again, shown) for again, _, shown in views(copied_sweep)["small"]] == [(key, state)]
 
 
-def joined(client, other):
-    """A finished run of another sweep with a random id."""
-    info = RunInfo(uuid.uuid4().hex, "0", "me", "FINISHED", 0, 1, "active")
-    data = RunData([Metric("f1", 0.5, 0, 0)], [], [RunTag("mlflow.parentRunId", other)])
-    return StoredRun.of(client, Run(info, data))
-
-
 def test_more_joined_runs_than_a_tag_can_hold_leave_the_view_of_its_own(copied_sweep):
     [parent] = copied_sweep.parents()
-    runs = [joined(copied_sweep.client(), parent.info.experiment_id) for _ in range(1000)]
+    data = RunData([Metric("f1", 0.5, 0, 0)], [], [RunTag("mlflow.parentRunId", "of another sweep")])
+    infos = [RunInfo(uuid.uuid4().hex, "0", "me", "FINISHED", 0, 1, "active") for _ in range(1000)]
+    runs = [StoredRun.of(copied_sweep.client(), Run(info, data)) for info in infos]
     [(_, _, before)] = views(copied_sweep)["small"]
     assert save_view(copied_sweep.uri, runs, parent.info.run_id)
     [(_, _, after)] = views(copied_sweep)["small"]
@@ -132,11 +117,11 @@ def test_more_joined_runs_than_a_tag_can_hold_leave_the_view_of_its_own(copied_s
 
 
 def test_the_latest_sweep_of_a_store_is_named(swept, shared_application, capsys, tmp_path):
-    print_latest_sweep(shared_application.uri, "http://127.0.0.1:5123")
-    latest = swept[-1].replace(":5000", ":5123")
-    assert capsys.readouterr().out == f"the latest sweep: {latest}\n"
+    shown = "http://127.0.0.1:5123"
+    print_latest_sweep(shared_application.uri, shown)
+    assert capsys.readouterr().out == f"the latest sweep: {swept[-1].replace('http://127.0.0.1:5000', shown)}\n"
     (tmp_path / "mlflow.db").write_text("no database" * 100)
-    print_latest_sweep(f"sqlite:///{tmp_path}/mlflow.db", "http://127.0.0.1:5000")
+    print_latest_sweep(f"sqlite:///{tmp_path}/mlflow.db", shown)
     assert capsys.readouterr() == ("", "the latest sweep is not known (file is not a database)\n")
 
 
