@@ -48,6 +48,8 @@ REFUSED = {  # each of them takes another way through the program
     f"k={'9' * 5000}": "4300 digits",
     "hydra.run.dir=/proc/outputs": "/proc/outputs: No such file or directory",
     "dataset.documents=/tmp/dokumenté": "quote special characters",
+    "-m retriever=dense,sprase": "retriever=sprase: expected one of ",  # in a later job
+    "-m chunker.size=500,40 k=1,2": "chunker.overlap: found 50",
     "-m hydra.sweep.dir=/dev/null/folder": "hydra.sweep.dir: /dev/null/folder cannot be made",
     # An unknown setting is named also where another one has no value.
     **{
@@ -68,6 +70,14 @@ def test_overrides_may_stand_before_and_after_an_option(application, tmp_path):
     (tmp_path / "a=b").mkdir()
     process = application.run("retriever=sparse", "--config-dir", str(tmp_path / "a=b"), "-m", "k=3,0")
     assert_refused(process, application, "k: found 0")
+
+
+def test_an_option_that_hides_behind_ours_is_refused(application):
+    file = application.home / "conf/retriever/dense.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("k1: 1\n")
+    process = application.script("run", "retriever=sparse", RAGSWEEP_PROJECT=str(application.home))
+    assert_refused(process, application, "conf/retriever/dense.yaml is an option of this name; rename the file; ")
 
 
 def test_bad_data_gets_one_line(application, tmp_path):

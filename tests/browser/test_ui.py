@@ -288,13 +288,13 @@ def test_a_sweeps_page_shows_its_table_and_leaves_room_for_mlflows_own_panel(pag
     shoot(page, 1400)
 
 
-def test_the_clicks_that_the_terminal_names_lead_to_the_view(page, site):
-    page.goto(site.url)
-    page.get_by_text("Model training").first.click()
-    page.get_by_role("link", name="cho_manual").click()
-    page.get_by_role("button", name="Views").click()
-    page.get_by_text(f"{SWEEP}, 20").last.click()
-    expect_runs(page, names_of(site.shown))
+def test_the_clicks_that_the_terminal_names_lead_to_the_view(fresh_page, site):
+    fresh_page.goto(site.url)
+    fresh_page.get_by_text("Model training").first.click()
+    fresh_page.get_by_role("link", name="cho_manual").click()
+    fresh_page.get_by_role("button", name="Views").click()
+    fresh_page.get_by_text(f"{SWEEP}, 20").last.click()
+    expect_runs(fresh_page, names_of(site.shown))
 
 
 def open_artifact(page, site, run, path):

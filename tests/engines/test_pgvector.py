@@ -225,9 +225,11 @@ def test_a_reader_needs_no_other_right_and_a_wrong_password_is_said_without_it(s
 def test_a_connection_that_was_ended_is_opened_again_and_none_is_left_open_or_waits_too_long(database):
     retriever = made(**LANGCHAIN, filter=FIRST, recheck=5, at_once=4)
     retriever.check()
+    time.sleep(0.2)  # a server takes a moment to see that one was closed
+    assert run_in(database, f"SELECT count(*) {OURS}") == [(0,)]
     run_in(database, f"SELECT pg_terminate_backend(pid) {OURS}")
     strangers.assert_nearest(retriever.answers(strangers.QUERIES, 100), "cosine")
-    time.sleep(0.2)  # a server takes a moment to see that one was closed
+    time.sleep(0.2)
     assert run_in(database, f"SELECT count(*) {OURS}") == [(0,)]
     late = pytest.raises(RetrieverError, match=r"no answer after|does not answer in time")
     slow = "VIEW slow AS SELECT id, embedding, pg_sleep(3)::text FROM langchain_pg_embedding"

@@ -341,7 +341,15 @@ def test_embeddings_of_wordllama_are_those_of_its_own_inference_on_its_own_files
     folder = Path(wordllama.__file__).parent
     tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
     vectors = load_file(folder / "weights" / "l2_supercat_256.safetensors")["embedding.weight"]
-    texts = ["Which test finds malaria?", "—", " ", "À 38,5 °C, on donne du paracétamol.", "日本", *LENGTHS]
+    texts = [
+        "Which test finds malaria?",
+        "—",
+        " ",
+        "À 38,5 °C, on donne du paracétamol.",
+        "日本",
+        "Iron and folic acid. " * 300,
+        *LENGTHS,
+    ]
     expected = wordllama.WordLlamaInference(vectors, tokenizer).embed(texts, norm=True)
     for role in ("query", "passage"):
         np.testing.assert_allclose(WordLlamaEncoder().encode(texts, role), expected, atol=1e-6)

@@ -190,7 +190,7 @@ class TestAbbreviations(RewriterContract):
 
     @pytest.fixture(autouse=True)
     def table(self, tmp_path):
-        (tmp_path / "table.csv").write_text(TABLE)
+        (tmp_path / "table.csv").write_text(f"{TABLE}iron,ferrous sulphate\n")  # two queries have it
         type(self).settings: ClassVar = {"table": str(tmp_path / "table.csv")}
 
 
@@ -267,9 +267,10 @@ def test_what_is_written_finds_what_the_query_does_not_and_is_paid_for_once(mode
 def test_phrasings_are_the_lines_without_marks_and_the_query_stands_for_those_that_are_missing(model, server):
     texts = ["Iron against What stops pallor?", "Folic acid, What stops pallor?", "Zinc"]
     for place, expected in (("beside", ["What stops pallor?", *texts]), ("instead", texts)):
-        searches, _, changes, _ = multi(model, place=place).expand(TABLETS, SPARSE)
+        searches, _, changes, _ = multi(model, place=place, max_tokens=9).expand(TABLETS, SPARSE)
         assert [search.queries[0] for search in searches] == expected
         assert changes == ("11 words by the model",)
+    assert {request["max_completion_tokens"] for request in server.requests} == {9}
     server.reply = lambda prompt, times: completion("Only one" if "pallor" in prompt else "")
     search = replace(TABLETS, queries=("pallor", "zinc"))
     searches, _, changes, _ = multi(model, lines=2).expand(search, SPARSE)

@@ -84,6 +84,10 @@ def test_each_candidate_gets_the_score_of_its_pair_which_is_scored_once(store, m
     assert sum(one != other for one, other in pairwise(passages)) == len(set(passages)) - 1
     pair_scores(manual_search, fewer, again, store, "shared")
     assert again.asked == []
+    grown = Shared()
+    for ranking in (fewer, first):
+        pair_scores(manual_search, ranking, grown, store, "grown")
+    assert sorted(grown.asked) == sorted(shared.asked)
     with_copy, ranking = Search(("iron", "tea", "iron"), ("iron",)), Ranking(np.array([[2, 1, 0]]), np.zeros((1, 3)))
     np.testing.assert_array_equal(pair_scores(with_copy, ranking, again, store, "shared"), by_hand(with_copy, ranking))
     assert len(again.asked) == 2
@@ -109,6 +113,7 @@ def test_a_process_that_ends_loses_a_piece_at_most_and_no_score_that_is_no_numbe
 @pytest.mark.usefixtures("long_work")
 def test_the_order_is_that_of_dense_retrieval_among_the_candidates(letters, store, manual_search, first):
     reranked = EncoderReranker(letters, store).rerank(manual_search, first, 20)
+    EncoderReranker(letters, store).rerank(manual_search, first, 5)  # embeds nothing again
     asked = [text for text in letters.asked if text in {*manual_search.passages}]
     candidates = np.unique(first.passages[first.passages != NOTHING])
     assert sorted(asked) == sorted({manual_search.passages[passage] for passage in candidates})  # and none twice
@@ -371,13 +376,17 @@ def without_its_head(folder):
     BertModel.from_pretrained(folder).save_pretrained(folder)
 
 
-WEIGHTS = "model.safetensors"
+WEIGHTS, SETTINGS = "model.safetensors", "config_sentence_transformers.json"
 UNUSABLE = [
     (without_its_head, r"the weights in .* lack classifier\.\w+, which would be made up"),
     (lambda folder: write_cross_encoder(folder, labels=3), r"gives 3 numbers for a pair, expected one score"),
     (lambda folder: (folder / WEIGHTS).rename(folder / "pytorch_model.bin"), "is pickled and could run code, expected"),
     (lambda folder: os.truncate(folder / WEIGHTS, (folder / WEIGHTS).stat().st_size - 8), r"cannot be loaded \("),
     (lambda folder: (folder / "modules.json").write_text('[{"type": "own.Code", "path": ""}]'), "code of its own"),
+    (
+        lambda folder: (folder / SETTINGS).write_text('{"prompts": {}}'),
+        "holds a SentenceTransformer, expected a CrossE",
+    ),
     (shutil.rmtree, r"there is no folder"),
 ]
 
