@@ -13,15 +13,10 @@ from ragsweep.core.digest import digest_file
 from ragsweep.store.stage_store import CHECKSUMS, Store
 
 
-def reproduce(application, *given, **environment):
-    """What the command says on the application's store."""
-    return application.script_here("reproduce", *given, **environment)
-
-
 @pytest.fixture(scope="module")
 def finished(shared_application):
     """A run on the bundled manual."""
-    assert shared_application.run("k=3", "retriever=sparse").returncode == 0
+    succeeded(shared_application.script_here("run", "k=3", "retriever=sparse"))
     return shared_application.runs()[-1]
 
 
@@ -31,34 +26,33 @@ def test_a_run_is_identical_when_it_is_made_again(finished, shared_application):
     assert anew == "embeddings and rankings: computed anew"
     assert first.startswith("k=3 retriever=sparse: identical: ")
     assert len(shared_application.runs()) == 1
-    process = reproduce(shared_application, finished.info.run_id, "--stored")
+    process = shared_application.script_here("reproduce", finished.info.run_id, "--stored")
     scalars = [name for name in finished.data.metrics if not name.startswith(("latency/", "at_k/"))]
-    curves, cutoffs, queries, columns = (
-        8,
-        20,
-        133,
-        16,
-    )  # id, query, 3 of type, seven metrics, tokens, score, retrieved, relevant
+    curves, cutoffs, queries = 8, 20, 133
+    columns = 16  # id, query, 3 of type, seven metrics, tokens, score, retrieved, relevant
     assert f"identical: {len(scalars) + curves * cutoffs + queries * columns} values" in process.stdout
 
 
 def test_what_the_store_has_is_taken_only_when_told(application, dataset, tmp_path):
     places = [f"store.path={tmp_path / 'store'}", *dataset[2:]]
-    assert application.run(*dataset[:2], "retriever=sparse", *places).returncode == 0
+    succeeded(application.script_here("run", *dataset[:2], "retriever=sparse", *places))
     [entry] = (entry.path for entry in Store(str(tmp_path / "store")).entries() if entry.stage == "sparse")
     for name in ("passages", "scores"):
         np.save(entry / f"{name}.npy", np.load(entry / f"{name}.npy")[::-1])  # the rankings of other queries
     checksums = {file.name: digest_file(file) for file in entry.glob("*.npy")}
     (entry / CHECKSUMS).write_text(json.dumps(checksums))
     run_id = application.runs()[-1].info.run_id
-    anew, stored = (reproduce(application, run_id, *given, *places) for given in ([], ["--stored"]))
+    anew, stored = (application.script_here("reproduce", run_id, *given, *places) for given in ([], ["--stored"]))
     assert (anew.returncode, stored.returncode) == (0, 1), anew.stdout + stored.stdout
     assert stored.stdout.splitlines()[0] == "embeddings and rankings: from the store"
     assert sorted(path.name for path in (tmp_path / "store/sparse").glob("*")) == [entry.name, f"{entry.name}.lock"]
 
 
 def test_another_setting_is_told_and_the_values_that_it_changes(finished, shared_application):
-    process = reproduce(shared_application, finished.info.run_id, "--stored", "k=4")
+    def reproduce(*given):
+        return shared_application.script_here("reproduce", finished.info.run_id, "--stored", *given)
+
+    process = reproduce("k=4")
     assert process.returncode == 1
     assert "k: recorded 3, here 4" in process.stdout
     assert "values differ" in process.stdout
@@ -67,11 +61,10 @@ def test_another_setting_is_told_and_the_values_that_it_changes(finished, shared
     assert recorded == finished.data.metrics["recall"]
     assert now > recorded
     assert difference == pytest.approx(now - recorded, rel=0.01)
-    process = reproduce(shared_application, finished.info.run_id, "--stored", "seed=1")
+    process = reproduce("seed=1")
     assert process.returncode == 1
     assert "ci/f1_low" in process.stdout
-    again = reproduce(shared_application, finished.info.run_id, "--stored", "seed=1", "--tolerance", "0.02")
-    assert again.returncode == 0
+    assert reproduce("seed=1", "--tolerance", "0.02").returncode == 0
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +82,7 @@ def assert_identical(process, runs):
 
 
 def test_a_sweep_is_made_again_and_records_nothing(application, dataset):
-    assert application.run("-m", *dataset, "k=3,5", "retriever=sparse").returncode == 0
+    succeeded(application.script_here("run", "-m", *dataset, "k=3,5", "retriever=sparse"))
     [parent] = application.parents()
     assert_identical(application.script("reproduce", parent.info.run_id, *dataset[2:]), 2)
     assert len(application.parents()) == 1
@@ -133,7 +126,7 @@ def test_a_hostile_record_does_nothing(finished, shared_application, tmp_path):
     ):
         file.write_text(yaml.safe_dump(good | change))
         before = sorted(PROJECT.glob("outputs/*"))
-        process = reproduce(shared_application, finished.info.run_id, SECRET="hunter2")
+        process = shared_application.script_here("reproduce", finished.info.run_id, SECRET="hunter2")
         assert process.returncode == 2, process.stdout
         assert "hunter2" not in process.stdout + process.stderr
         assert not mark.exists()
