@@ -60,6 +60,15 @@ def refusal(text, today, given=(), modules=()):
     return ""
 
 
+def to_name(text, today, given=()):
+    """What has to be named to allow a record."""
+    return refusal(text, today, given).partition("; to allow, add: ")[2].split()
+
+
+def record_of(*overrides):
+    return yaml.safe_dump(portable(as_recorded(composed(*overrides))), sort_keys=False)
+
+
 @pytest.mark.usefixtures("long_work")
 def test_what_we_log_is_trusted_and_means_the_same_in_this_clone(logged, today):
     config = trusted(yaml.safe_dump(logged), today, {}, ())
@@ -225,8 +234,9 @@ def test_a_record_sends_no_key_to_a_server_that_only_it_names(today):
         assert trusted(record, today, {**given, name: value}, ())
 
 
-def test_all_that_has_to_be_named_is_named_at_once(today):
-    """A model at a server on this machine, with a key and a file elsewhere."""
+@pytest.mark.usefixtures("long_work")
+def test_all_that_has_to_be_named_is_named_at_once_as_a_user_sets_it(today):
+    """A model at a server on this machine, with a key and a file elsewhere; and several files elsewhere."""
     named = {
         "language_model.base_url": "http://127.0.0.1:11434/v1",
         "language_model.api_key_env": "MY_KEY",
@@ -234,20 +244,26 @@ def test_all_that_has_to_be_named_is_named_at_once(today):
     }
     overrides = ["query=hyde", "language_model=openai", "dataset=pdf", "dataset.documents=/my/documents"]
     overrides += ["dataset.queries=data/questions.json"]
-    asks = composed(*overrides, *(f"{name}={value}" for name, value in named.items()))
-    recorded = yaml.safe_dump(portable(as_recorded(asks)))
-    told, _, given = refusal(recorded, today).partition("; to allow, add: ")
+    recorded = record_of(*overrides, *(f"{name}={value}" for name, value in named.items()))
     expected = {f"{name}={named[name]}" for name in ("language_model.base_url", "language_model.api_key_env")}
-    assert {*given.split()} >= {*expected, "dataset.documents=PATH", "language_model.model=MODEL"}
+    assert {*to_name(recorded, today)} >= {*expected, "dataset.documents=PATH", "language_model.model=MODEL"}
+    told = refusal(recorded, today)
     assert "dataset.documents: found '/my/documents', outside the project" in told
     assert "language_model.model: found 'qwen3'" in told
     assert "; a record loads no model but " in told
     trusted(recorded, today, {**named, "dataset.documents": "/here"}, ())
     for name in ("words", MINILM):  # a server's, which are called like models here: it would get the user's own key
-        asks = composed("query=hyde", "language_model=openai", f"language_model.model={name}")
-        recorded = yaml.safe_dump(portable(as_recorded(asks)))
-        assert "language_model.model=MODEL" in refusal(recorded, today)
+        recorded = record_of("query=hyde", "language_model=openai", f"language_model.model={name}")
+        assert "language_model.model=MODEL" in to_name(recorded, today)
         trusted(recorded, today, {"language_model.model": name}, ())
+    chosen = ["corpus=text", "corpus.path=/my/texts", "questions=table", "questions.path=/my/questions"]
+    recorded = record_of(*chosen, "dataset.qrels=/my/qrels")
+    names = ("corpus.path", "questions.path", "dataset.qrels")
+    assert refusal(recorded, today).count("outside the project") == len(names)
+    assert to_name(recorded, today) == [f"{name}=PATH" for name in names]
+    config = trusted(recorded, today, {name: f"/here/{name}" for name in names}, ())
+    places = [f"dataset.{name.removeprefix('dataset.')}" for name in names]
+    assert [OmegaConf.select(config, place) for place in places] == [f"/here/{name}" for name in names]
 
 
 STAGES_OF_OURS = [
@@ -269,13 +285,6 @@ def test_what_a_run_with_stages_logs_is_trusted(today, overrides):
     for name in ("retriever", "query", "reranker", "dynamic_k"):
         assert portable(OmegaConf.to_container(again)).get(name) == recorded[name]
     assert Experiment.built(again).settings == experiment.settings
-
-
-def test_an_override_reaches_every_copy_of_a_shared_group(logged, today, tmp_path):
-    overrides = {"encoder.device": "cpu", "encoder.model": str(tmp_path)}
-    config = trusted(yaml.safe_dump(logged), today, overrides, ())
-    for encoder in (config.encoder, config.retriever.dense.encoder):
-        assert (encoder.device, encoder.model) == ("cpu", str(tmp_path))
 
 
 def test_places_of_the_record_are_not_taken_over(logged, today, tmp_path):
@@ -301,20 +310,15 @@ def test_references_that_multiply_are_refused(logged, today, monkeypatch):
 
 
 def test_a_model_is_the_word_of_the_user_of_today(logged, today):
-    recorded = changed(logged, "encoder.model", "evil/model").replace(
-        "sentence-transformers/all-MiniLM-L6-v2", "evil/model"
-    )
+    recorded = changed(logged, "encoder.model", "evil/model").replace(MINILM, "evil/model")
     models = {"task.tokenizer=MODEL", "encoder.model=MODEL", "chunker.tokenizer.model=MODEL"}
-    words = {"task.tokenizer": "words"}
     counting = {"task.tokenizer": "good/model", "chunker.tokenizer.model": "good/model"}
-    for named, left in (
-        ({}, models),
-        (words, models - {"task.tokenizer=MODEL"}),
-        (counting, {"encoder.model=MODEL"}),
-    ):
-        assert {*refusal(recorded, today, named).partition(" to allow, add: ")[2].split()} == left
-    config = trusted(recorded, today, {"encoder.model": "good/model", **counting}, ())
-    assert config.retriever.dense.encoder.model == config.encoder.model == "good/model"
+    assert {*to_name(recorded, today)} == models
+    assert {*to_name(recorded, today, {"task.tokenizer": "words"})} == models - {"task.tokenizer=MODEL"}
+    assert to_name(recorded, today, counting) == ["encoder.model=MODEL"]
+    config = trusted(recorded, today, {"encoder.model": "good/model", "encoder.device": "cpu", **counting}, ())
+    for encoder in (config.encoder, config.retriever.dense.encoder):  # every copy of a shared group
+        assert (encoder.device, encoder.model) == ("cpu", "good/model")
 
 
 def test_a_link_out_of_the_project_is_outside(logged, today, tmp_path, monkeypatch):
@@ -323,20 +327,6 @@ def test_a_link_out_of_the_project_is_outside(logged, today, tmp_path, monkeypat
     monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path / "project"))
     told = refusal(changed(logged, "dataset.documents", "data/x"), today)
     assert re.match(r"dataset\.documents: found 'data/x', .*outside the project", told)
-
-
-@pytest.mark.usefixtures("long_work")
-def test_all_paths_outside_are_named_at_once_as_a_user_sets_them(today):
-    chosen = ["corpus=text", "corpus.path=/my/texts", "questions=table", "questions.path=/my/questions"]
-    own = composed(*chosen, "dataset.qrels=/my/qrels")
-    recorded = yaml.safe_dump(portable(as_recorded(own)), sort_keys=False)
-    names = ("corpus.path", "questions.path", "dataset.qrels")
-    told, _, given = refusal(recorded, today).partition("; to allow, add: ")
-    assert told.count("outside the project") == len(names)
-    assert given.split() == [f"{name}=PATH" for name in names]
-    config = trusted(recorded, today, {name: f"/here/{name}" for name in names}, ())
-    places = [f"dataset.{name.removeprefix('dataset.')}" for name in names]
-    assert [OmegaConf.select(config, place) for place in places] == [f"/here/{name}" for name in names]
 
 
 VALUES = st.recursive(

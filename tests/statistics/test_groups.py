@@ -26,6 +26,7 @@ from ragsweep.statistics import (
     shown_to_beat,
     standings,
 )
+from ragsweep.statistics.all_pairs import compare_all_pairs
 from ragsweep.statistics.bounded_mean import p_above
 from ragsweep.statistics.intervals import wilson
 
@@ -135,6 +136,8 @@ def everything(scores, groups, types):
         "front": shown_to_beat(units, cost, margin=0.1, span=widest),
         "front by flips": shown_to_beat(units, cost, tolerance=0.02),
         "pairs": mcnemar_of_pairs(np.round(scores), groups).p,
+        "all pairs": [compare_all_pairs(scores, groups=groups).corrected],
+        "student": [compare_all_pairs(scores, groups=groups, test="t").corrected],
     }
 
 
@@ -146,7 +149,7 @@ def test_copies_of_each_query_in_a_group_change_nothing_and_queries_that_are_alo
     alone = everything(scores, Groups.named([f"q{row}" for row in range(40)]), TYPES)
     single, several = everything(scores, Groups.none(40), TYPES), everything(copied, groups, types)
     for name, values in single.items():
-        assert several[name] == pytest.approx(np.array(values, dtype=float), rel=1e-6), name
+        assert several[name] == pytest.approx(np.array(values, dtype=float), rel=1e-9), name
         assert np.array_equal(alone[name], values), name
     naive = everything(copied, Groups.none(120), types)
     assert (naive["p"] < single["p"]).any(), "which copies would do without groups"

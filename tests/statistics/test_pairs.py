@@ -9,7 +9,7 @@ from scipy.stats import binom, false_discovery_control, permutation_test, ttest_
 from simulated import alike, at_most, f1_like, sweep
 from statsmodels.stats.contingency_tables import mcnemar
 
-from ragsweep.statistics import Groups, against_baseline, holm, mcnemar_of_pairs
+from ragsweep.statistics import against_baseline, holm, mcnemar_of_pairs
 from ragsweep.statistics.all_pairs import compare_all_pairs
 from ragsweep.statistics.bounded_mean import least_margin, least_queries, p_above
 from ragsweep.statistics.pairs import affordable, distances, in_parts
@@ -39,15 +39,6 @@ def test_student_and_benjamini_hochberg_as_scipy():
     assert pairs.corrected == pytest.approx(false_discovery_control(expected), rel=1e-9)
     constant = np.array([[0.1, 0.4, 0.3], [0.1, 0.4, 0.3], [0.6, 0.9, 0.8]])
     assert compare_all_pairs(constant, test="t").paired.p.tolist() == [1, 0, 0], "no difference, and a certain one"
-
-
-def test_copies_of_queries_in_groups_tell_what_each_tells_once():
-    scores, groups = sweep(configurations=4, queries=30), Groups(np.repeat(np.arange(30), 3))
-    for settings in ({"test": "t"}, {}):
-        copied = compare_all_pairs(np.repeat(scores, 3, axis=1), groups=groups, **settings)
-        alone = compare_all_pairs(scores, **settings)
-        assert copied.paired.p == pytest.approx(alone.paired.p, rel=1e-9)
-        assert copied.corrected == pytest.approx(alone.corrected, rel=1e-9)
 
 
 @pytest.mark.usefixtures("long_work")
