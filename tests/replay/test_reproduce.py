@@ -1,13 +1,15 @@
-"""`ragsweep reproduce`: what it says in this process, and what it computes in processes of its own."""
+"""A recorded run is made again: by `ragsweep reproduce`, and whole or changed by `ragsweep run --from`."""
 
 import json
 import os
 import shutil
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
-from application import PROJECT, Application, succeeded
+from application import PROJECT, Application, in_this_process, succeeded
 
 from ragsweep.core.digest import digest_file
 from ragsweep.store.stage_store import CHECKSUMS, Store
@@ -15,17 +17,26 @@ from ragsweep.store.stage_store import CHECKSUMS, Store
 
 @pytest.fixture(scope="module")
 def finished(shared_application):
-    """A run on the bundled manual."""
-    succeeded(shared_application.script_here("run", "k=3", "retriever=sparse"))
-    return shared_application.runs()[-1]
+    """A run on the bundled manual, many settings of which differ from the defaults."""
+    given = ["k=3", "retriever=sparse", "retriever.k1=1.1", "chunker=fixed", "chunker.size=700"]
+    succeeded(shared_application.script_here("run", *given, "evaluation.gain=exponential"))
+    [run] = shared_application.runs()
+    return run
+
+
+@pytest.fixture(scope="module")
+def config(finished, shared_application):
+    """The file of its configuration."""
+    return shared_application.artifacts(finished) / "config/config.yaml"
 
 
 def test_a_run_is_identical_when_it_is_made_again(finished, shared_application):
+    before = len(shared_application.runs())
     process = succeeded(shared_application.script("reproduce", finished.info.run_id))
     anew, first, *_ = process.stdout.splitlines()
     assert anew == "embeddings and rankings: computed anew"
-    assert first.startswith("k=3 retriever=sparse: identical: ")
-    assert len(shared_application.runs()) == 1
+    assert first.startswith(f"{finished.info.run_name}: identical: ")
+    assert len(shared_application.runs()) == before
     process = shared_application.script_here("reproduce", finished.info.run_id, "--stored")
     scalars = [name for name in finished.data.metrics if not name.startswith(("latency/", "at_k/"))]
     curves, cutoffs, queries = 8, 20, 133
@@ -112,11 +123,9 @@ def test_a_clone_with_other_threads_that_never_saw_the_run_makes_it_again(applic
     assert (process.stdout.count(": identical: "), len(application.runs())) == (1, 1)
 
 
-def test_a_hostile_record_does_nothing(finished, shared_application, tmp_path):
+def test_a_hostile_record_does_nothing(finished, config, shared_application, tmp_path):
     before_all = len(shared_application.runs())
-    mark = tmp_path / "mark"
-    file = shared_application.artifacts(finished) / "config/config.yaml"
-    whole = file.read_text()
+    mark, whole = tmp_path / "mark", config.read_text()
     good = yaml.safe_load(whole)
     for change in (
         {"retriever": {"_target_": "os.system", "_args_": [f"touch {mark}"]}},
@@ -124,7 +133,7 @@ def test_a_hostile_record_does_nothing(finished, shared_application, tmp_path):
         {"dataset": {**good["dataset"], "name": "${oc.env:SECRET}"}},
         {"dataset": {**good["dataset"], "documents": str(tmp_path)}},
     ):
-        file.write_text(yaml.safe_dump(good | change))
+        config.write_text(yaml.safe_dump(good | change))
         before = sorted(PROJECT.glob("outputs/*"))
         process = shared_application.script_here("reproduce", finished.info.run_id, SECRET="hunter2")
         assert process.returncode == 2, process.stdout
@@ -132,4 +141,111 @@ def test_a_hostile_record_does_nothing(finished, shared_application, tmp_path):
         assert not mark.exists()
         assert sorted(PROJECT.glob("outputs/*")) == before
         assert len(shared_application.runs()) == before_all
-    file.write_text(whole)
+    config.write_text(whole)
+
+
+# Run from a record
+
+
+@pytest.fixture
+def again(shared_application, tmp_path):
+    """Run `ragsweep run --from` on the store of the recorded run, in an empty project of another folder: the new runs.
+
+    Where it is refused, what is said, after nothing was recorded.
+    """
+
+    def run(*given, mode=(), is_refused=False):
+        before = {run.info.run_id for run in shared_application.runs()}
+        places = [f"{name}={place}" for name, place in shared_application.places.items()]
+        process = in_this_process(tmp_path, "run", *mode, "--from", *given, *places)
+        new = [run for run in shared_application.runs() if run.info.run_id not in before]
+        if is_refused:
+            assert (process.returncode, process.stdout, new) == (2, "", []), given
+            return process.stderr
+        succeeded(process)
+        return new
+
+    return run
+
+
+@pytest.fixture
+def refused(again):
+    return partial(again, is_refused=True)
+
+
+def test_a_record_runs_again_in_another_folder(finished, shared_application, again):
+    [new] = again(finished.info.run_id)
+    assert new.data.params == finished.data.params
+    assert new.data.tags["config.digest"] == finished.data.tags["config.digest"]
+    tables = [shared_application.artifacts(run) / "results/per_query.csv" for run in (finished, new)]
+    pd.testing.assert_frame_equal(*map(pd.read_csv, tables))
+
+
+def test_a_file_runs_with_what_was_edited_and_what_is_typed(finished, config, again, tmp_path):
+    edited = yaml.safe_load(config.read_text())
+    edited["retriever"]["k1"] = 0.9
+    (tmp_path / "edited.yaml").write_text(yaml.safe_dump(edited))
+    [new] = again("edited.yaml", "k=7")
+    assert differing(finished, new) == {"retriever.k1": "0.9", "k": "7"}
+    assert new.info.run_name == "k=7"
+
+
+def differing(finished, new):
+    """The parameters of a new run that are not those of the recorded one."""
+    return {name: value for name, value in new.data.params.items() if finished.data.params.get(name) != value}
+
+
+def test_what_is_typed_changes_that_alone_and_another_option_is_chosen_in_place_of_the_recorded_one(finished, again):
+    for typed, changes in {
+        "chunker={size:600}": {"chunker.size": "600"},
+        "decision.tokenizer=words": {"task.tokenizer": "words"},
+    }.items():
+        [new] = again(finished.info.run_id, typed)
+        assert differing(finished, new) == changes
+    [new] = again(finished.info.run_id, "chunker=page", "retriever=hybrid", "encoder=wordllama")
+    params = new.data.params
+    assert (params["chunker"], params["retriever.alpha"], params["k"]) == ("PageChunker", "0.7", "3")
+    assert params["evaluation.gain"] == "exponential"
+
+
+def test_a_sweep_begins_with_a_record(finished, again):
+    new = again(finished.info.run_id, "k=3,5", "chunker=recorded,page", mode=["-m"])
+    children = [run.data.params for run in new if "mlflow.parentRunId" in run.data.tags]
+    swept = {(params["k"], params["chunker"], params["retriever.k1"]) for params in children}
+    assert swept == {(k, chunker, "1.1") for k in ("3", "5") for chunker in ("FixedChunker", "PageChunker")}
+
+
+NO_RECORD = [  # a record, what is typed, and what the refusal says
+    ("RUN", ["retriever.alpha=1"], "retriever.alpha: the recorded configuration has no such setting"),
+    ("RUN", ["nosuch.option=1"], "nosuch.option: the recorded configuration has no such setting"),
+    ("RUN", ["k=0"], "k: found 0"),
+    ("RUN", ["experiment=mine", "task=ranking"], "compares spans of text, and cho_manual judges pages"),
+    ("nosuch", [], "expected the id of a run"),
+    ("0" * 32, [], "0" * 32),
+    ("conf", [], "expected the id of a run"),
+]
+
+
+def test_what_a_record_does_not_have_and_what_is_no_record_is_refused(finished, refused, tmp_path):
+    """The options of a chosen option are chosen in place of recorded ones, too: `evaluation=spans` has its decision."""
+    (tmp_path / "conf/experiment").mkdir(parents=True)
+    lines = "# @package _global_\ndefaults: [{override /evaluation: spans}]\n"
+    (tmp_path / "conf/experiment/mine.yaml").write_text(lines)
+    for record, typed, fact in NO_RECORD:
+        assert fact in refused(finished.info.run_id if record == "RUN" else record, *typed), (record, typed)
+
+
+def test_a_file_is_trusted_no_more_than_a_record_and_does_not_steer_hydra(config, refused, tmp_path):
+    file, text = tmp_path / "made.yaml", config.read_text()
+    file.write_text(f"{text}budgets: 100\n")
+    assert "--from made.yaml: budgets: no such setting (did you mean budget?)" in refused("made.yaml")
+    made = yaml.safe_load(text)
+    file.write_text(yaml.safe_dump(made | {"retriever": {**made["retriever"], "_target_": "os.system"}}))
+    assert "os.system may not be built from a record; --allow MODULE" in refused("made.yaml")
+    called = {"++task._target_": "builtins.dict", "++seed": "{_target_:os.mkdir,path:ran}"}
+    made["hydra"] = {"mode": "MULTIRUN", "job": {"env_set": {"RAN": "yes"}}, "sweeper": {"params": called}}
+    made["task"]["hydra"] = "${hydra}"
+    file.write_text(yaml.safe_dump(made))
+    for mode in ([], ["-m"]):
+        assert "task.hydra: found '${hydra}', an interpolation" in refused("made.yaml", mode=mode)
+        assert not (tmp_path / "ran").exists()

@@ -18,6 +18,32 @@ from ragsweep.core.errors import RagsweepError, TrackingError
 from ragsweep.models.language.response import grade_in
 from ragsweep_audit.judging.deciding_by_judgments import verify_alone
 
+THINGS = "iron tea milk salt rice oil soap rope lamp clay".split()
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Text files, and `judgments.qrels`: what a judge would say."""
+    folder = tmp_path_factory.mktemp("corpus")
+    (folder / "texts").mkdir()
+    for number, thing in enumerate(THINGS):
+        other, third = (THINGS[(number + step) % len(THINGS)] for step in (3, 4))
+        parts = f"{other} is kept. " * (number % 4), f"{third} how dry " * (number % 3), "is " * number
+        (folder / "texts" / f"{thing}.txt").write_text(" ".join([f"About {thing}.", *parts]))
+    lines = [f"{number} 0 {thing}.txt 1" for number, thing in enumerate(THINGS, start=1)]
+    (folder / "judgments.qrels").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def settings(corpus, judged):
+    """The settings of this corpus, with questions of which so many are judged."""
+    answers = {thing: [f"{thing}.txt"] for thing in THINGS[:judged]}
+    rows = [{"query": f"How is {thing} kept?", "relevant_docs": answers.get(thing, [])} for thing in THINGS]
+    questions = corpus / f"questions_{judged}.json"
+    questions.write_text(json.dumps(rows))
+    of_data = ["corpus=text", f"corpus.path={corpus}/texts", "questions=table", f"questions.path={questions}"]
+    return [*of_data, "questions.unit=document", "retriever=sparse", "retriever.k1=0,1.5", "k=4"]
+
 
 def judge(application, *arguments, keys=""):
     """Run the command in this process with these keys as its input."""
@@ -27,8 +53,8 @@ def judge(application, *arguments, keys=""):
 
 
 @pytest.fixture
-def data(settings):
-    return settings(0)
+def data(corpus):
+    return settings(corpus, 0)
 
 
 @pytest.fixture
@@ -268,13 +294,13 @@ def test_what_is_judged_without_a_sweep_is_kept_beside_its_journal_which_alone_s
 
 
 def test_a_sweep_has_the_judged_decision_beside_its_own_and_a_store_that_refuses_loses_nothing(
-    application, settings, capsys, monkeypatch
+    application, corpus, capsys, monkeypatch
 ):
     def judged(journal, keys):
-        at = [setting for setting in settings(2) if ".path" in setting]
+        at = [setting for setting in settings(corpus, 2) if ".path" in setting]
         return judge(application, parent.info.run_id, *at, "--journal", str(application.home / journal), keys=keys)
 
-    succeeded(application.script_here("run", "-m", *settings(2)))
+    succeeded(application.script_here("run", "-m", *settings(corpus, 2)))
     [parent] = application.parents()
     artifacts = application.artifacts(parent)
     before = {name: (artifacts / name).read_text() for name in ("decision.json", "report.html", "report.md")}

@@ -18,6 +18,12 @@ from ragsweep_audit.judging.state import error_rate, kappa, loss_by_the_truth
 DRAWN = 40  # queries of a race about new ones
 
 
+@pytest.fixture
+def races(pytestconfig):
+    """So many that a level that is several times too high is seen; with --soak, that one twice too high is."""
+    return 2000 if pytestconfig.getoption("--soak") else 40
+
+
 def near_ties(seed):
     return made(seed, configurations=3, queries=12, quality=[1.0, 1.0, 0.9])
 
