@@ -132,8 +132,7 @@ def test_why_a_page_was_missed_is_said(explained):
     assert re.search(r"- +fever.pdf#3 +missed .*\n +has no passage: it can never be found", missed)
     missed = explained("SparseRetriever", WOMAN).partition(CUTOFF)[2]
     assert re.search(
-        r"- +anaemia.pdf#2 +missed\n +not in the ranking, which ends at rank \d+\n +no word of the query adds",
-        missed,
+        r"- +anaemia.pdf#2 +missed\n +not in the ranking, which ends at rank \d+\n +no word of the query adds", missed
     )
 
 

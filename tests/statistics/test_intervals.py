@@ -8,13 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import binom, bootstrap
 from simulated import at_most, f1_like, mean_f1
 
-from ragsweep.statistics import (
-    Groups,
-    affordable_resamples,
-    confidence_intervals,
-    randomisation_test,
-    win_frequency,
-)
+from ragsweep.statistics import Groups, affordable_resamples, confidence_intervals, randomisation_test, win_frequency
 from ragsweep.statistics.comparison import sign_patterns
 from ragsweep.statistics.intervals import MANY_QUERIES, resample_weights
 from ragsweep.statistics.repeats import Components, components, mean_intervals
