@@ -60,7 +60,7 @@ def test_what_cannot_be_found_or_measured_is_found():
     assert "at most 0.9998" in absent.cost  # 2999.5 of 3000, which is not shown as 1
 
 
-def test_questions_that_the_documents_do_not_answer_need_no_judgment():
+def test_questions_that_the_documents_do_not_answer_need_no_judgment_and_a_lower_grade_scores_in_ndcg_alone():
     items = made({"a.pdf": ["iron and tea"]}, ["What of iron?", "Why?", "Who?"])
     first, *others = items.queries
     marked = [replace(query, answerable=False) for query in others]
@@ -68,9 +68,6 @@ def test_questions_that_the_documents_do_not_answer_need_no_judgment():
     assert (finding.count, finding.out_of, finding.examples) == (1, 2, ("q2",))
     assert "answerable: false" in finding.advice
     assert not coverage(replace(items, queries=(first, *marked)))
-
-
-def test_only_queries_with_a_lower_grade_score_more_than_0_in_ndcg():
     for grade, exception in ((0, False), (1, True)):
         judgments = {("q1", "a.pdf#1"): 2, ("q2", "a.pdf#1"): grade}
         [finding] = coverage(made({"a.pdf": ["iron"]}, ["What?", "Who?"], judgments), 2)
@@ -200,7 +197,7 @@ def copied_from(page, *queries, share=0.8):
     return findings_of(CopiedQueries(share=share), made({"a.pdf": [page]}, queries, judgments))
 
 
-def test_copied_questions_are_those_whose_words_stand_in_a_row_in_the_answer():
+def test_copied_questions_are_those_whose_words_stand_in_a_row_in_the_answer_and_others_cannot_stand_alone():
     """A word of six letters has five bigrams in a script without spaces: six of them are not six words."""
     page = "Haemoglobin below 11 g/dl needs iron tablets, which are taken daily with lemon water."
     queries = ["Iron tablets, which are taken daily with what?", "How does one take tablets of iron every day?"]
@@ -210,6 +207,9 @@ def test_copied_questions_are_those_whose_words_stand_in_a_row_in_the_answer():
     page = "ผู้ป่วยควรได้รับยาพาราเซตามอลขนาดห้าร้อยมิลลิกรัม 抗生物質の投与"
     [finding] = copied_from(page, "พาราเซตามอล", "抗生物質の投与", "ผู้ป่วยควรได้รับยาพาราเซตามอล")
     assert finding.examples == ("q3",)
+    queries = ["What does this passage say?", "Which test finds malaria?"]
+    [finding] = findings_of(DependentQueries(), made({"a.pdf": ["iron"]}, queries))
+    assert (finding.count, finding.out_of, finding.examples) == (1, 2, ("q1",))
 
 
 def test_a_query_of_twice_the_length_takes_at_most_twice_the_memory():
@@ -233,12 +233,6 @@ def test_a_query_is_copied_if_a_run_of_its_words_is_in_the_answer(query, answer,
     runs = {tuple(query[start : start + length]) for start in range(len(query) - length + 1)}
     expected = any(tuple(answer[start : start + length]) in runs for start in range(len(answer) - length + 1))
     assert bool(copied_from(" ".join(["x", *answer]), " ".join(query) or "y", share=share)) == expected
-
-
-def test_queries_that_cannot_stand_alone_are_found():
-    queries = ["What does this passage say?", "Which test finds malaria?"]
-    [finding] = findings_of(DependentQueries(), made({"a.pdf": ["iron"]}, queries))
-    assert (finding.count, finding.out_of, finding.examples) == (1, 2, ("q1",))
 
 
 # Damaged text

@@ -134,7 +134,9 @@ MEASURING, ANSWERING = (
 )
 
 
-def test_where_rankings_are_not_measured_queries_without_judgments_are_no_fault(with_a_long_page):
+def test_where_rankings_are_not_measured_queries_without_judgments_are_no_fault_and_documents_are_audited(
+    with_a_long_page,
+):
     check = DatasetAudit(fail_on=["dependent_queries"])
     dependent = Query("unjudged", "What does this passage recommend?")
     items = replace(with_a_long_page, queries=(*with_a_long_page.queries, dependent))
@@ -145,10 +147,7 @@ def test_where_rankings_are_not_measured_queries_without_judgments_are_no_fault(
     assert len(report.findings) == len(json.loads("".join(report.files["audit.json"]))["findings"])
     with pytest.raises(NotAcceptedError, match="dependent_queries"):
         check.accept(ANSWERING, items)
-
-
-def test_documents_without_a_judged_page_are_audited_too(with_a_long_page):
-    """Such as manuals beside MedQA, whose questions name no pages: scans among them are never found."""
+    # Such as manuals beside MedQA, whose questions name no pages: scans among them are never found.
     nothing = Qrels(*np.empty((3, 0), dtype=np.int64))
     unjudged = replace(with_a_long_page, qrels=nothing, empty_pages=("a#4", "a#5"))
     [finding] = DatasetAudit().of(ANSWERING.retrieval, unjudged).findings
@@ -258,17 +257,14 @@ def has_unjudged(items, retriever=STATIC, store=NO_STORE):
     return "unjudged" in kinds_of(items, store, retriever)
 
 
-def test_pages_that_unlike_retrievers_agree_on_and_nobody_judged_are_a_finding():
+def test_pages_that_unlike_retrievers_agree_on_and_nobody_judged_are_a_finding_if_one_has_an_encoder():
     """The better of two pages is not judged for some of 30 queries: p = .008 of 14 or more, .963 of 4 or more."""
     assert has_unjudged(trees(14))
     assert not has_unjudged(trees(4))
     across = FixedChunker(100, 0, "characters", across_pages=True)  # a passage has two pages, the second is relevant
     assert not has_unjudged(trees(0, across, cover=["A page"]))
     assert has_unjudged(trees(14, across, cover=["A page"]))
-
-
-def test_judgments_are_missing_only_if_an_encoder_agrees():
-    """Without one, both rankings are by words or their letters, and agree on what only looks alike."""
+    # Without one, both rankings are by words or their letters, and agree on what only looks alike.
     without = audited(trees(14), retriever=SPARSE)
     assert "unjudged" not in {finding.kind for finding in without.findings}
     assert without.not_checked == ("unjudged: not looked for: that needs a retriever with an encoder.",)

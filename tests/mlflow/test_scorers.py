@@ -119,12 +119,9 @@ CALLED = [  # a document, and its name among what is expected
 ]
 
 
-def test_what_a_document_is_called(traced):
+def test_what_a_document_is_called_and_that_mlflows_own_expectations_are_read(traced):
     for retrieved, expected in CALLED:
         assert values(recall(1), traced([retrieved]), expected) == [1], retrieved
-
-
-def test_mlflows_own_expectations_are_read():
     context = [{"content": "...", "doc_uri": "a"}, {"content": "...", "doc_uri": "b"}]
     assert expected_grades({"expected_retrieved_context": context}) == {"a": 1, "b": 1}
     assert expected_grades({"expected_documents": None, "expected_retrieved_context": context}) == {"a": 1, "b": 1}

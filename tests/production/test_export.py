@@ -332,7 +332,9 @@ def test_threads_get_what_one_gets(loaded):
         assert [*pool.map(loaded.search, questions)] == [loaded.search(question) for question in questions]
 
 
-def test_loading_and_searching_write_nothing_and_an_index_that_does_not_fit_is_told_and_computed_again(folder, loaded):
+def test_loading_writes_nothing_tells_of_an_index_that_does_not_fit_and_builds_classes_of_a_user_only_if_they_say_so(
+    folder, loaded, tmp_path, monkeypatch
+):
     def files():
         return {path: path.stat().st_size for path in folder.rglob("*")}
 
@@ -343,6 +345,12 @@ def test_loading_and_searching_write_nothing_and_an_index_that_does_not_fit_is_t
     with pytest.warns(UserWarning, match=r"computed again \(terms\)$"):
         again = ragsweep.load(folder)
     assert again.search(QUESTION) == loaded.search(QUESTION)
+    source = "from ragsweep.retrieval import SparseRetriever\nclass Mine(SparseRetriever):\n    pass\n"
+    (tmp_path / "my_stages.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    changed(folder, "retriever._target_", "my_stages.Mine")
+    assert "--allow MODULE" in refusal(ragsweep.load, folder)
+    assert len(ragsweep.load(folder, allow=["my_stages"]).search(QUESTION)) == 3
 
 
 def test_what_others_search_with_goes_through_the_pipeline(exported, tmp_path):
@@ -413,15 +421,6 @@ def test_a_folder_of_somebody_else_builds_nothing_but_retrievers(folder, monkeyp
         file.write_text(text)
         told = refusal(ragsweep.load, folder)
         assert ("retriever.yaml: " in told, "\n" in told) == (True, False), text[:20]
-
-
-def test_a_class_of_a_user_is_built_only_if_they_say_so(folder, tmp_path, monkeypatch):
-    source = "from ragsweep.retrieval import SparseRetriever\nclass Mine(SparseRetriever):\n    pass\n"
-    (tmp_path / "my_stages.py").write_text(source)
-    monkeypatch.syspath_prepend(tmp_path)
-    changed(folder, "retriever._target_", "my_stages.Mine")
-    assert "--allow MODULE" in refusal(ragsweep.load, folder)
-    assert len(ragsweep.load(folder, allow=["my_stages"]).search(QUESTION)) == 3
 
 
 def recipe(name, loaded):

@@ -121,7 +121,9 @@ def test_what_a_larger_k_buys_and_costs_is_what_the_runs_recorded(sweeps, of, sh
         config.write_text(whole)
 
 
-def test_every_run_is_held_against_the_baseline(compare, sweeps, of):
+def test_every_run_is_held_against_the_baseline_and_all_pairs_are_written_under_names_of_ones_own(
+    compare, sweeps, of, tmp_path
+):
     baseline = next(run for run in of(1) if "null" in run.info.run_name)
     done = compare(*sweeps[:2], "--baseline", baseline.info.run_id)
     head, line = done.stdout.split("\n\n")[1].splitlines()  # one more at the same k
@@ -130,9 +132,6 @@ def test_every_run_is_held_against_the_baseline(compare, sweeps, of):
     name, difference, _, p, *_ = re.split(r"\s{2,}", line)
     assert float(difference) == pytest.approx(shown[name] - shown["stop_words=null k=3"], abs=1.1e-4)
     assert 0.05 < float(p) <= 1  # five queries show nothing
-
-
-def test_all_pairs_are_written_under_names_of_ones_own(compare, of, tmp_path):
     named = [f"{name}={run.info.run_id}" for name, run in zip(("Ours & new", "old"), of(1), strict=True)]
     files = ["--latex", str(tmp_path / "t.tex"), "--csv", str(tmp_path / "p.csv")]
     done = succeeded(compare(*named, *files, "--test", "t"))

@@ -92,13 +92,16 @@ def test_the_ranking_is_that_of_the_trec_file(runs, explained, shared_applicatio
             assert not first or float(score) == pytest.approx(first[2], abs=1e-4)
 
 
-def test_the_metrics_are_the_recorded_ones(explained, runs, shared_application):
+def test_the_metrics_are_the_recorded_ones_and_another_cutoff_is_told_from_theirs(explained, runs, shared_application):
     names, values = (line.split() for line in explained("HybridRetriever", WOMAN).splitlines()[4:6])
     assert values[:2] == ["recorded,", "k=3"]
     table = shared_application.artifacts(runs["HybridRetriever"]) / "results/per_query.csv"
     header, *lines = csv.reader(table.read_text().splitlines())
     [recorded] = (dict(zip(header, line, strict=True)) for line in lines if line[0] == WOMAN)
     assert dict(zip(names, values[2:], strict=True)) == {name: f"{float(recorded[name]):.4f}" for name in names}
+    text = explained("HybridRetriever", WOMAN, "k=1")
+    assert text.count("recorded, k=3") == text.count("here, k=1 ") == text.count(f"{CUTOFF}1 ") == 1
+    assert len(rows(text.partition(CUTOFF)[0])) == 1
 
 
 def test_the_scores_are_the_sums_of_their_parts(explained):
@@ -143,12 +146,6 @@ def test_the_text_fits_the_terminal_and_gives_it_no_commands(explained):
     text = explained("SparseRetriever", HOSTILE)
     assert text.startswith("query 8 (cost $\\frac{): ]0;owned What is given for a fever?")
     assert text.replace("\n", "").isprintable()
-
-
-def test_another_cutoff_is_told_from_the_recorded_one(explained):
-    text = explained("HybridRetriever", WOMAN, "k=1")
-    assert text.count("recorded, k=3") == text.count("here, k=1 ") == text.count(f"{CUTOFF}1 ") == 1
-    assert len(rows(text.partition(CUTOFF)[0])) == 1
 
 
 def test_a_query_that_does_not_exist_or_was_left_out_and_a_sweep_are_refused(runs, explain, shared_application):

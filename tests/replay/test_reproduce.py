@@ -173,15 +173,14 @@ def refused(again):
     return partial(again, is_refused=True)
 
 
-def test_a_record_runs_again_in_another_folder(finished, shared_application, again):
+def test_a_record_runs_again_in_another_folder_and_a_file_with_what_was_edited_and_typed(
+    finished, shared_application, again, config, tmp_path
+):
     [new] = again(finished.info.run_id)
     assert new.data.params == finished.data.params
     assert new.data.tags["config.digest"] == finished.data.tags["config.digest"]
     tables = [shared_application.artifacts(run) / "results/per_query.csv" for run in (finished, new)]
     pd.testing.assert_frame_equal(*map(pd.read_csv, tables))
-
-
-def test_a_file_runs_with_what_was_edited_and_what_is_typed(finished, config, again, tmp_path):
     edited = yaml.safe_load(config.read_text())
     edited["retriever"]["k1"] = 0.9
     (tmp_path / "edited.yaml").write_text(yaml.safe_dump(edited))

@@ -287,12 +287,19 @@ def test_what_a_run_with_stages_logs_is_trusted(today, overrides):
     assert Experiment.built(again).settings == experiment.settings
 
 
-def test_places_of_the_record_are_not_taken_over(logged, today, tmp_path):
+def test_places_of_the_record_are_not_taken_over_and_a_link_out_of_the_project_is_outside(
+    logged, today, tmp_path, monkeypatch
+):
     places = dict.fromkeys(["store.path", "tracking.uri", "retriever.dense.store.path"], str(tmp_path))
     for name, value in {**places, "hydra": {"run": str(tmp_path)}}.items():
         config = trusted(changed(logged, name, value), today, {}, ())
         assert str(tmp_path) not in OmegaConf.to_yaml(config), name
         assert "hydra" not in config
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "data").symlink_to(tmp_path)
+    monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path / "project"))
+    told = refusal(changed(logged, "dataset.documents", "data/x"), today)
+    assert re.match(r"dataset\.documents: found 'data/x', .*outside the project", told)
 
 
 def test_references_that_multiply_are_refused(logged, today, monkeypatch):
@@ -319,14 +326,6 @@ def test_a_model_is_the_word_of_the_user_of_today(logged, today):
     config = trusted(recorded, today, {"encoder.model": "good/model", "encoder.device": "cpu", **counting}, ())
     for encoder in (config.encoder, config.retriever.dense.encoder):  # every copy of a shared group
         assert (encoder.device, encoder.model) == ("cpu", "good/model")
-
-
-def test_a_link_out_of_the_project_is_outside(logged, today, tmp_path, monkeypatch):
-    (tmp_path / "project").mkdir()
-    (tmp_path / "project" / "data").symlink_to(tmp_path)
-    monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path / "project"))
-    told = refusal(changed(logged, "dataset.documents", "data/x"), today)
-    assert re.match(r"dataset\.documents: found 'data/x', .*outside the project", told)
 
 
 VALUES = st.recursive(

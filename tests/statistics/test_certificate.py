@@ -60,14 +60,7 @@ def test_the_promise_is_broken_in_at_most_5_percent_of_sets_of_questions(configu
 # A threshold
 
 
-def test_59_questions_without_a_false_find_show_5_percent():
-    for questions, shown in ((58, False), (59, True)):
-        certificate = certify_threshold(np.arange(questions, dtype=float), 0.05)
-        assert (certificate.shown, certificate.needed) == (shown, 59)
-        assert np.isfinite(certificate.threshold) == shown
-
-
-def test_the_bound_is_that_of_clopper_and_pearson_and_one_more_false_find_breaks_it():
+def test_the_bound_of_a_threshold_is_that_of_clopper_and_pearson_and_59_questions_without_a_false_find_show_it():
     def upper(finds, configurations):
         interval = binomtest(finds, 300, alternative="less").proportion_ci(1 - 0.05 / configurations, method="exact")
         return interval.high
@@ -78,6 +71,10 @@ def test_the_bound_is_that_of_clopper_and_pearson_and_one_more_false_find_breaks
         assert certificate.upper == pytest.approx(upper(finds, configurations), abs=1e-9)
         assert certificate.upper <= 0.05 < upper(finds + 1, configurations)
         assert (np.arange(300) >= certificate.threshold).sum() == finds
+    for questions, shown in ((58, False), (59, True)):
+        certificate = certify_threshold(np.arange(questions, dtype=float), 0.05)
+        assert (certificate.shown, certificate.needed) == (shown, 59)
+        assert np.isfinite(certificate.threshold) == shown
 
 
 def test_the_threshold_is_no_higher_than_what_another_question_has_and_leaves_equal_scores_out_together():

@@ -45,6 +45,7 @@ def test_groups_are_numbered_by_their_first_queries_and_a_query_without_a_name_i
     assert (groups.number, groups.queries, groups.sizes.tolist()) == (5, 8, [3, 2, 1, 1, 1])
     assert groups.queries_in(5) == 8
     assert groups.queries_in(6) == 10
+    assert Groups.named(["", "", None, None]).number == 4
 
 
 @given(arrays(float, (3, len(NAMES)), elements=st.floats(-1, 1)))

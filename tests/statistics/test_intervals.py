@@ -28,11 +28,15 @@ def test_the_interval_is_that_of_the_binomial_distribution_and_scipys_percentile
     assert confidence_intervals(values, resamples=20_000) == pytest.approx((oracle.low, oracle.high), abs=0.001)
 
 
-def test_all_metrics_use_the_same_resamples_and_equal_values_have_an_interval_of_width_0():
+def test_all_metrics_use_the_same_resamples_which_are_those_of_a_multinomial_draw():
     values = np.random.default_rng(1).random(40)
     low, high = confidence_intervals(np.stack([values, values + 1, np.full(40, 0.25)]))
     assert (low[1], high[1]) == pytest.approx((low[0] + 1, high[0] + 1))
     assert (low[2], high[2]) == pytest.approx((0.25, 0.25))
+    # Recorded intervals stay what they are.
+    [weights] = resample_weights(133, 50, seed=3)
+    draws = np.random.default_rng((3, 0)).multinomial(133, np.full(133, 1 / 133), size=50)
+    assert np.array_equal(weights, draws.T / 133)
 
 
 @pytest.mark.usefixtures("long_work")
@@ -43,13 +47,6 @@ def test_95_percent_intervals_cover_the_truth_93_to_97_percent_of_the_time(hit):
     bounds = [confidence_intervals(part) for part in np.split(sets, 8)]  # 8 parts to save memory
     low, high = np.concatenate(bounds, axis=1)
     assert 0.93 <= ((low <= mean_f1(hit)) & (mean_f1(hit) <= high)).mean() <= 0.97
-
-
-def test_the_resamples_of_usual_sizes_are_those_of_a_multinomial_draw():
-    """Recorded intervals stay what they are."""
-    [weights] = resample_weights(133, 50, seed=3)
-    draws = np.random.default_rng((3, 0)).multinomial(133, np.full(133, 1 / 133), size=50)
-    assert np.array_equal(weights, draws.T / 133)
 
 
 @pytest.mark.usefixtures("long_work")

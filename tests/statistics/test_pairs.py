@@ -42,11 +42,15 @@ def test_student_and_benjamini_hochberg_as_scipy():
 
 
 @pytest.mark.usefixtures("long_work")
-def test_equal_configurations_are_seldom_called_different():
+def test_equal_configurations_and_systems_are_seldom_called_different():
     times, rng = 400, np.random.default_rng(1)
     draws = (f1_like(rng, alike(5), 60) for _ in range(times))
     wrong = [compare_all_pairs(scores, resamples=500).corrected.min() <= 0.05 for scores in draws]
     assert np.mean(wrong) <= at_most(0.05, times)
+    rng = np.random.default_rng(2)
+    hard = rng.random(64)  # the systems are right on the same kinds of questions
+    wrong = [mcnemar_of_pairs((rng.random((6, 64)) < hard).astype(float)).p_holm.min() <= 0.05 for _ in range(1000)]
+    assert np.mean(wrong) <= 0.05
 
 
 @pytest.mark.extra("bench")
@@ -74,13 +78,6 @@ def test_mcnemars_test_of_every_pair_equals_statsmodels():
         assert [only_first, only_second] == [table[0][1], table[1][0]]
         assert p == pytest.approx(mcnemar(table, exact=True).pvalue, rel=1e-12)
     assert mcnemar_of_pairs(np.ones((3, 10))).p_holm.tolist() == [1, 1, 1]
-
-
-def test_any_pair_of_equal_systems_is_told_apart_in_at_most_one_sweep_of_twenty():
-    rng = np.random.default_rng(2)
-    hard = rng.random(64)  # the systems are right on the same kinds of questions
-    wrong = [mcnemar_of_pairs((rng.random((6, 64)) < hard).astype(float)).p_holm.min() <= 0.05 for _ in range(1000)]
-    assert np.mean(wrong) <= 0.05
 
 
 def test_many_configurations_are_tested_with_fewer_patterns_in_parts_that_contain_every_pattern_once():
@@ -113,13 +110,10 @@ def test_equal_runs_are_equivalent_only_with_enough_queries():
     assert few.p_not_worse == pytest.approx(0.95**58, rel=0.02)  # how often a loss of 1 in 5 % of queries is not seen
 
 
-def test_of_values_of_two_sizes_the_test_is_the_exact_binomial_one():
+def test_the_test_is_the_exact_binomial_one_and_that_of_random_weights_and_one_more_worst_value():
     for lost, queries, margin in ((0, 30, 0.1), (1, 133, 0.05), (3, 133, 0.1), (20, 300, 0.1)):
         values = np.repeat([-1.0, 0.0], [lost, queries - lost])
         assert p_above(values[None], margin, 1.0)[0] == pytest.approx(binom.cdf(lost, queries, margin), rel=0.02)
-
-
-def test_the_test_is_that_of_random_weights_and_one_more_worst_value():
     rng, margin = np.random.default_rng(8), 0.15
     values, weights = rng.uniform(-0.6, 0.7, (3, 40)), rng.dirichlet(np.ones(41), 100_000)
     for span in (1.0, 2.5):
@@ -170,14 +164,11 @@ def test_what_differs_by_the_margin_is_called_equivalent_in_at_most_5_percent(si
 
 
 @pytest.mark.usefixtures("long_work")
-def test_the_queries_needed_are_enough_of_the_same_and_one_less_is_not():
+def test_the_queries_needed_are_enough_of_the_same_and_one_less_is_not_in_any_order():
     differences, margin = np.array([0.1, -0.1, 0.2, -0.2, 0.0]), 0.02
     copies = against_baseline(differences, margin, 1.0).needed // 5
     fewer, more = (against_baseline(np.tile(differences, n), margin, 1.0) for n in (copies - 1, copies + 1))
     assert fewer.p_not_worse > 0.05 >= more.p_not_worse
-
-
-def test_the_order_of_the_queries_does_not_matter():
     differences = np.random.default_rng(5).normal(0, 0.1, 60)
     one, other = (against_baseline(order, 0.02, 1.0) for order in (differences, differences[::-1].copy()))
     assert (one.p_not_worse, one.p_worse, one.p_equivalent) == (other.p_not_worse, other.p_worse, other.p_equivalent)

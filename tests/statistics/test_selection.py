@@ -56,13 +56,10 @@ def test_the_apparent_score_is_too_high_and_the_expected_score_is_right():
     assert np.mean(apparent) > mean_f1(0.6) + 2 * error
 
 
-def test_the_best_is_the_first_with_the_highest_mean_which_is_the_apparent_score():
+def test_the_best_is_the_first_with_the_highest_mean_and_always_the_one_that_is_better_on_every_query():
     selection, means = select(SWEEP), SWEEP.mean(axis=1)
     assert (selection.best, selection.apparent) == (means.argmax(), means.max())
     assert select(np.array([SWEEP[0] - 0.1, SWEEP[0], SWEEP[0]])).best == 1
-
-
-def test_a_configuration_that_is_better_on_every_query_always_wins():
     scores = np.random.default_rng(1).random((3, 20))
     better = scores.max(axis=0) + 0.1
     selection = select(np.insert(scores, 2, better, axis=0))

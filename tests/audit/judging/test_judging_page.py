@@ -182,16 +182,13 @@ FOREIGN = [  # the place, the content and the host of a request
 ]
 
 
-def test_nobody_answers_who_does_not_know_the_address_and_what_is_no_answer_is_not_taken(judging):
+def test_nobody_answers_who_does_not_know_the_address_and_neither_what_is_sent_nor_shown_is_taken_for_more(judging):
     for place, body, host in FOREIGN:
         assert judging.send("GET" if body is None else "POST", place, body, host) == (404, b""), (place, body, host)
     for body in ("", "[]", "\x00", "asked=1", "answer=1", "asked=1&answer=", "asked=%ff&answer=%ff"):
         assert judging.send("POST", "", body)[0] == 303
         assert judging.shown() == "1"
     assert judging.journal.grades == {}
-
-
-def test_no_text_of_a_document_is_markup_of_the_page_and_a_port_that_is_taken_is_named(judging):
     page = judging.send("GET", "")[1].decode()
     assert "<img" not in page
     assert "&lt;img src=x onerror=alert(1)&gt;" in page
