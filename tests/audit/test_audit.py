@@ -62,9 +62,9 @@ def test_what_cannot_be_found_or_measured_is_found():
 
 def test_questions_that_the_documents_do_not_answer_need_no_judgment_and_a_lower_grade_scores_in_ndcg_alone():
     items = made({"a.pdf": ["iron and tea"]}, ["What of iron?", "Why?", "Who?"])
-    first, *others = items.queries
-    marked = [replace(query, answerable=False) for query in others]
-    [finding] = coverage(replace(items, queries=(first, others[0], marked[1])))
+    first, *unanswered = items.queries
+    marked = [replace(query, answerable=False) for query in unanswered]
+    [finding] = coverage(replace(items, queries=(first, unanswered[0], marked[1])))
     assert (finding.count, finding.out_of, finding.examples) == (1, 2, ("q2",))
     assert "answerable: false" in finding.advice
     assert not coverage(replace(items, queries=(first, *marked)))

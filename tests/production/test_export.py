@@ -124,7 +124,7 @@ def refusal(refused, *given, **settings):
     return ""
 
 
-def said(done):
+def error_line(done):
     """The one line with which a command refuses."""
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
@@ -180,14 +180,14 @@ def test_a_single_run_has_no_decision_and_its_index_only_if_asked_and_nothing_is
         done = shared_application.script_here("export", run.info.run_id, *out)
     finally:
         file.write_text(recorded)
-    assert f"ragsweep reproduce {run.info.run_id}" in said(done)
+    assert f"ragsweep reproduce {run.info.run_id}" in error_line(done)
     for override in ("k=2", "returns=page", "chunker.size=200"):
-        said(shared_application.script_here("export", sweep.info.run_id, *out, override))
+        error_line(shared_application.script_here("export", sweep.info.run_id, *out, override))
     assert [*tmp_path.iterdir()] == []
     done = succeeded(shared_application.script_here("export", run.info.run_id, *out))
     assert len(done.stdout.splitlines()) == 1
     assert {path.name for path in (tmp_path / "one").iterdir()} == FILES
-    assert "one is there already" in said(shared_application.script_here("export", run.info.run_id, *out))
+    assert "one is there already" in error_line(shared_application.script_here("export", run.info.run_id, *out))
 
 
 def test_what_is_returned_in_place_of_a_passage_is_exported_and_explained(application, export):
@@ -259,7 +259,7 @@ def test_an_index_that_finds_no_room_is_a_line_and_leaves_nothing(sweep, shared_
 
 def test_a_run_within_a_budget_or_that_learns_from_judgments_is_refused(export, letters):
     done, _ = export("budget=500")
-    assert "measured within a budget; only runs of task=ranking with a k" in said(done)
+    assert "measured within a budget; only runs of task=ranking with a k" in error_line(done)
     sparse = SparseRetriever(NO_STORE)
     routed = RoutedRetriever({"one": sparse, "two": sparse}, LogisticClassifier(letters))
     learns = refusal(refuse_if_not_alone, in_stages(routed, None, None, None), "run")
@@ -293,7 +293,7 @@ def test_check_says_what_has_changed(exported, folder, shared_application):
     assert shared_application.start_script_here("check", str(exported), "retriever.b=0.75").returncode == 1
     for broken in ("{", '{"schema": 1, "k": 3, "questions": []}', '{"schema": 2, "k": 3, "questions": []}'):
         (folder / "check.json").write_text(broken)
-        said(shared_application.start_script_here("check", str(folder)))
+        error_line(shared_application.start_script_here("check", str(folder)))
 
 
 def test_loading_needs_neither_mlflow_nor_torch_nor_the_questions(exported, tmp_path):
@@ -448,8 +448,8 @@ def of_haystack(loaded):
 
     pipeline = haystack.Pipeline()
     pipeline.add_component("retriever", recipe("OfHaystack", loaded))
-    found = pipeline.run({"retriever": {"query": QUESTION, "top_k": 3}})["retriever"]["documents"]
-    return [document.id for document in found]
+    documents = pipeline.run({"retriever": {"query": QUESTION, "top_k": 3}})["retriever"]["documents"]
+    return [document.id for document in documents]
 
 
 FRAMEWORKS = {"langchain_core": of_langchain, "llama_index.core": of_llama_index, "haystack": of_haystack}
@@ -568,7 +568,7 @@ def test_a_gate_by_name_promotes_what_passes_and_nothing_else(exported, runs, sh
 
     done = gate(candidate, "--promote")
     assert production() == "None"
-    command = re.search(r'python -c "(.*)"$', said(done))[1]
+    command = re.search(r'python -c "(.*)"$', error_line(done))[1]
     exec(command.replace("VERSION", "1"), {})
     assert production() == "1"
 
@@ -609,10 +609,10 @@ def test_what_cannot_be_promoted_or_registered_is_one_line(exported, runs, share
     ids = dict(zip(("GOOD", "BAD"), (run.info.run_id for run in runs), strict=True))
     for candidate, baseline, message in NOT_PROMOTED:
         names = ["--candidate", ids.get(candidate, candidate), "--baseline", ids.get(baseline, baseline)]
-        assert message in said(shared_application.script_here("gate", *names, *GATE, "--promote"))
+        assert message in error_line(shared_application.script_here("gate", *names, *GATE, "--promote"))
     assert str(client.get_registered_model("other").aliases["stable"]) == "1"
     for arguments, message in NOT_REGISTERED:
-        assert message in said(shared_application.script_here("export", "0" * 32, *arguments))
+        assert message in error_line(shared_application.script_here("export", "0" * 32, *arguments))
 
 
 def test_what_the_registry_lacks_is_named(store, runs, shared_application):
@@ -674,7 +674,7 @@ def test_a_sweep_that_ships_nothing_is_not_registered(dataset, shared_applicatio
     settings = ["retriever=sparse", "retriever.b=0", "k=1", "decision.require={recall: 1}"]
     done = shared_application.script_here("run", "-m", *dataset, "retriever.k1=1.5,1000", *settings)
     sweep = re.search(r"\(sweep ([0-9a-f]{32})\)", done.stdout)[1]
-    line = said(shared_application.script_here("export", sweep, "--register", "hopeless"))
+    line = error_line(shared_application.script_here("export", sweep, "--register", "hopeless"))
     assert "(requirements)" in line
     run_id = re.search("ragsweep export ([0-9a-f]{32}) .*--register hopeless", line)[1]
     assert shared_application.client().get_run(run_id).info.run_name == "k1=1.5"

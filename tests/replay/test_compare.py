@@ -16,11 +16,11 @@ def run(shared_application):
     """Run something with BM25, in a folder of its own, and return its id."""
 
     def run(*given):
-        known = {run.info.run_id for run in shared_application.parents()}
-        folder = shared_application.home / f"outputs{len(known)}"
+        before = {run.info.run_id for run in shared_application.parents()}
+        folder = shared_application.home / f"outputs{len(before)}"
         places = [f"hydra.sweep.dir={folder}", f"hydra.run.dir={folder}"]
         succeeded(shared_application.script_here("run", *given, "retriever=sparse", *places))
-        [new] = {run.info.run_id for run in shared_application.parents()} - known
+        [new] = {run.info.run_id for run in shared_application.parents()} - before
         return new
 
     return run

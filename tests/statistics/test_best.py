@@ -59,8 +59,8 @@ def called_worse(samples, best=slice(None)):
 def with_a_lost_query(scores):
     """Each configuration against the best alone, with one more query that loses the range, and Holm's correction."""
     best, span = scores.mean(axis=1).argmax(), scores.max() - scores.min()
-    others = [row for row in range(len(scores)) if row != best]
-    corrected = by_holm({row: p_above((scores[best] - scores[row])[None], 0.0, span)[0] for row in others})
+    rivals = [row for row in range(len(scores)) if row != best]
+    corrected = by_holm({row: p_above((scores[best] - scores[row])[None], 0.0, span)[0] for row in rivals})
     return np.array([corrected.get(row, 1.0) for row in range(len(scores))])
 
 
