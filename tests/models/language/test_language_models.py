@@ -28,14 +28,15 @@ TEMPLATE = (
 
 
 @pytest.fixture(scope="session")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, models):
     """The files of a model of a few thousand weights: letters are its tokens, and it reads 512 of them."""
     import torch
-    from tokenizers import Tokenizer, models, pre_tokenizers
+    from tokenizers import Tokenizer, pre_tokenizers
+    from tokenizers.models import BPE
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
     texts = ["<end>", "<user>", "<assistant>", *map(chr, range(32, 127))]
-    letters = Tokenizer(models.BPE({text: number for number, text in enumerate(texts)}, [], unk_token="?"))
+    letters = Tokenizer(BPE({text: number for number, text in enumerate(texts)}, [], unk_token="?"))
     letters.pre_tokenizer = pre_tokenizers.Split("", "isolated")
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=letters, eos_token="<end>", model_max_length=512)
     tokenizer.add_special_tokens({"additional_special_tokens": texts[1:3]})
