@@ -131,6 +131,7 @@ def test_a_repeat_is_taken_back_alone(journal_of, judged):
 
 FOREIGN = ["[]", "{", '"event"', "x" * 10_000]
 FOREIGN += ['{"event": "answer"}', '{"event": "answer", "number": 99, "grade": 1, "again": false}']
+FOREIGN += ['{"event": "answer", "number": 1, "grade": 1, "again": true, "judge": "jo"}']
 FOREIGN += ['{"event": "draw", "number": 1}', '{"event": "other", "number": 1}', '{"event": "other", "number": []}']
 OTHERS = [({"seed": 2}, "seed 1"), ({"margin": 0.1}, "margin 0.0"), ({"highest": 3}, "highest 1")]
 
