@@ -148,6 +148,7 @@ def test_what_is_no_journal_of_this_race_is_refused_and_left_alone(journal_of, p
     contents = [(f"{begun}{line}\n", "line 3") for line in FOREIGN]
     contents += [(f"{begun}{above}\n", "found the grade 2"), ("my notes", "is no journal")]
     contents += [(begun.replace('"schema": 1', '"schema": 2', 1), "schema: found 2, expected 1")]
+    contents += [(begun.replace('"chance": 0.', '"chance": 0.9'), "line 2")]
     for content, fact in contents:
         path.write_text(content)
         with pytest.raises(ConfigError, match=fact):

@@ -271,7 +271,7 @@ def test_the_error_rate_is_found_from_answers_that_err_independently_and_few_rep
     generator = np.random.default_rng(3)
     differed = int((generator.random((2, 20_000)) < 0.1).sum(axis=0).tolist().count(1))
     rate, most = error_rate(differed, 20_000)
-    assert rate == pytest.approx(0.1, abs=0.01)
+    assert rate == pytest.approx(0.1, abs=0.005)
     assert rate < most < rate + 0.01
     assert error_rate(0, 20)[0] == 0
     assert 0.05 < error_rate(0, 20)[1] < error_rate(0, 5)[1]
