@@ -77,31 +77,37 @@ def test_nobody_can_expect_to_win_against_the_best_where_nothing_is_asked_for_it
 
 
 def test_the_capital_is_that_of_a_slow_loop():
-    """All sums over pairs and configurations are computed anew at each draw, from the chances."""
+    """All sums over pairs and configurations are computed anew at each draw, from the chances.
+
+    What the judge cannot tell counts against whatever it could show.
+    """
     weights, grades = made(11, queries=15)
     race = Race(weights, unjudged(weights), seed=11, level=1e-9)
-    judged, capital = [], np.zeros(len(weights))
+    judged, unsure, capital = [], [], np.zeros(len(weights))
     for _ in range(60):
         if race._proposal is None or race._proposal.leader != race.leader or race.learnt >= race._renew_at:
             race._propose()
         chances, shares = race._proposal.scores / race._proposal.scores.sum(), race._proposal.shares
         estimates, draw = race.estimates, race.draw()
         assert draw.chance == pytest.approx(chances[draw.pair])
+        grade = None if draw.pair % 5 == 0 else grades[draw.pair]
         for place, configuration in enumerate(draw.running):
             opponent = draw.running[draw.opponents[place]]
             apart = weights[opponent] - weights[configuration]
-            certain = sum(apart[pair] * grades[pair] for pair in judged)
+            certain = sum(apart[pair] * grades[pair] for pair in judged) + sum(min(apart[pair], 0) for pair in unsure)
             scaled = [apart[pair] / chances[pair] for pair in np.flatnonzero(chances)]
             lowest = certain + min(0, *scaled)
-            shown = certain + apart[draw.pair] * grades[draw.pair] / chances[draw.pair]
+            of_pair = min(apart[draw.pair], 0) if grade is None else apart[draw.pair] * grade
+            shown = certain + of_pair / chances[draw.pair]
             mean = sum(apart[pair] * shares[pair] for pair in np.flatnonzero(chances))
             squares = sum(apart[pair] ** 2 * shares[pair] / chances[pair] for pair in np.flatnonzero(chances))
             gap = (estimates[opponent] - estimates[configuration]) * race.learnt / (race.learnt + 10)
             bet = min(max(gap, 0) / (squares - mean**2 + gap**2), SAFE_BET / -lowest)
             capital[configuration] += np.log(1 + bet * shown)
-        race.learn(draw, grades[draw.pair])
-        judged.append(draw.pair)
+        race.learn(draw, grade)
+        (unsure if grade is None else judged).append(draw.pair)
         assert race._against_best == pytest.approx(capital, abs=1e-9)
+    assert len(unsure) > 5
 
 
 @pytest.mark.usefixtures("long_work")
