@@ -5,10 +5,12 @@ import time
 
 import numpy as np
 
+SECONDS = 1
+
 
 def build():
     print("built", flush=True)
-    time.sleep(1)
+    time.sleep(SECONDS)
     return {"array": np.ones(3)}
 
 

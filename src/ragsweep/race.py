@@ -135,8 +135,8 @@ class Race:
                 self._say_price([answer.seconds / ends[-1] for answer in answers if answer])
             asked = ends[-1]
             running = sum(int(race.running.sum()) for race, _ in races)
-            state = f"{running} of {counted(len(self.racers), 'configuration')} are in"
-            print(f"race: after {asked} of {len(self.questions)} questions, {state}", file=sys.stderr)
+            state = f"after {asked} of {counted(len(self.questions), 'question')}"
+            print(f"race: {state}, {running} of {counted(len(self.racers), 'configuration')} left", file=sys.stderr)
         return self._record({places[member] for race, places in races for member in np.flatnonzero(race.left_at > 0)})
 
     def _sum(self, place: int, start: int, end: int) -> float:
@@ -147,7 +147,7 @@ class Race:
     def _say_price(self, seconds: Sequence[float]) -> None:
         """Print it if a grid costs next to nothing; `seconds` is the time of a question in the first round."""
         grid = float(np.median(seconds or [0])) * len(self.questions) * len(self.racers)
-        if grid < SECONDS_WORTH_SAVING:
+        if seconds and grid < SECONDS_WORTH_SAVING:
             print(f"a grid would take about {duration(grid)}: it is as cheap as a race", file=sys.stderr)
 
     def _record(self, dropped: set[int]) -> RaceRecord:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import small
 from answers import small_answers
-from answers.small_answers import Fixed, cases_of, named, settings
+from answers.small_answers import fixed, named, settings
 from omegaconf import OmegaConf
 from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
@@ -89,16 +89,9 @@ def test_every_sentence_reads_well():
     assert [claim.sentence for claim in claims(measured).values()] == SENTENCES.read_text().splitlines()
 
 
-# Answers
-
-
-def test_where_no_answer_could_be_read_nothing_is_compared():
+def test_where_no_answer_could_be_read_nothing_is_compared_and_the_same_letter_to_every_question_is_said():
     names = claims(evaluation(np.zeros(40), chosen=np.full(40, -1), controls={"none": np.zeros(40)})).keys()
-    assert "none_read" in names
-    assert not {"accuracy", "control"} & names
-
-
-def test_the_same_letter_to_every_question_is_said():
+    assert names & {"none_read", "accuracy", "control"} == {"none_read"}
     expected = np.array([1, 0, 2] * 4)
     same, varied = (
         claims(evaluation(outcomes(4, 8), chosen=np.array(chosen), expected=expected))
@@ -131,10 +124,7 @@ def test_the_tests_of_the_controls_are_corrected_for_their_number():
     assert [claim.numbers["p"] for claim in of_controls] == pytest.approx(multipletests(p, method="holm")[1])
 
 
-# Confidence
-
-
-def test_a_confidence_that_is_off_is_said_by_how_much():
+def test_a_confidence_that_is_off_is_said_by_how_much_if_enough_answers_have_one_on_a_scale_that_most_use():
     tendencies = [
         ([0.95] * 40, [1, 0] * 20, "the confidence is 0.45 too high on average"),
         ([0.05] * 40, [1, 0] * 20, "the confidence is 0.45 too low on average"),
@@ -144,26 +134,16 @@ def test_a_confidence_that_is_off_is_said_by_how_much():
     for confidence, correct, tendency in tendencies:
         measured = evaluation(np.array(correct, float), confidence=np.array(confidence, float))
         assert claims(measured)["calibration"].sentence.endswith(f": {tendency}.")
-
-
-def test_calibration_needs_a_tenth_of_the_answers_and_a_scale_that_most_use():
     assert too_few(30, 300, 0) == too_few(100, 1000, 100) == ""
     problems = {(30, 301, 0): "a tenth", (1, 1273, 0): "needs 30", (100, 1000, 101): "101 more have one"}
-    for counts, problem in problems.items():
-        assert problem in too_few(*counts)
+    assert [counts for counts, problem in problems.items() if problem not in too_few(*counts)] == []
 
 
-# Errors, groups, time and tokens
-
-
-def test_high_confidence_errors_are_wrong_and_sure_the_most_sure_first():
+def test_confident_errors_are_the_most_sure_first_and_the_accuracy_of_a_group_is_that_of_its_questions():
     correct, confidence = np.array([0.0, 1, 0, 0, 0, 0]), np.array([0.8, 0.99, 0.79, 0.95, NAN, 0.8])
     assert evaluation(correct, confidence=confidence).confident_errors.index.tolist() == [3, 0, 5]
     tied = evaluation(np.zeros(50), confidence=np.tile([0.9, 0.8], 25)).confident_errors
     assert tied.index.tolist() == [*range(0, 50, 2), *range(1, 50, 2)]
-
-
-def test_the_accuracy_of_a_group_is_that_of_its_questions():
     groups = {"specialty": ["b", "a", "b", "b", None], "difficulty": ["hard", "easy", "odd", None, None]}
     by_group = evaluation(np.array([1.0, 0, 1, 0, 1]), **groups).by_group
     shares = [(group, share.value, share.n) for group, share in by_group["specialty"]]
@@ -175,20 +155,16 @@ def measures(**columns):
     return {measure.metric.name: measure for measure in scores.measures(evaluation(outcomes(2, 2), **columns), None)}
 
 
-def test_tokens_are_averaged_and_added_up_where_they_are_known():
+def test_tokens_and_times_are_averaged_and_added_up_where_they_are_known():
     measured = measures(**{"tokens/in": [100.0, 300.0, 200.0, 400.0], "tokens/out": [1, 2, 3, NAN]})
     assert (measured["tokens/in"].value, measured["tokens/total_in"].value) == (250, 1000)
-    assert not {"tokens/out", "tokens/total_out"} & measured.keys()
-
-
-def test_the_mean_time_comes_with_the_times_that_a_test_needs():
+    assert not [name for name in measured if name.startswith(("tokens/out", "tokens/total_out", "latency/"))]
     for times, stated in (([20.0, 10, 30, 40], [10, 20, 30, 40]), ([20.0, 10, 30, NAN], [10, 20, 30])):
         measured = measures(time_ms=times)
         values = [measured[f"latency/{name}_ms"].value for name in ("mean", "median", "p95", "total")]
         assert values == pytest.approx([np.mean(stated), np.median(stated), np.quantile(stated, 0.95), sum(stated)])
         sample = measured["latency/mean_ms"].sample
         assert (None if sample is None else [*sample]) == (times if len(stated) == 4 else None)
-    assert not [name for name in measures() if name.startswith("latency/")]
 
 
 # Of the small cases, five times, with a question of its own each
@@ -201,16 +177,16 @@ CALIBRATED = {"brier", "ece"}
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("cases")
-    (folder / "many.json").write_text(json.dumps(CASES))
-    return replace(cases_of(small.case_arguments(folder), COLUMNS), cases=str(folder / "many.json"))
+def many(files, tmp_path_factory):
+    path = tmp_path_factory.mktemp("many") / "many.json"
+    path.write_text(json.dumps(CASES))
+    return replace(files, cases=str(path), columns=COLUMNS)
 
 
 @pytest.fixture
-def measured(files):
-    def measure(answers, dataset=files, *, evidence="retrieved", **changed):
-        answerer = Fixed(answers, [case["question"] for case in CASES])
+def measured(many):
+    def measure(answers, dataset=many, *, evidence="retrieved", **changed):
+        answerer = fixed(answers, [case["question"] for case in CASES])
         return small_answers.measured(dataset, answerer, evidence=evidence, evaluation=settings(**changed))
 
     return measure
@@ -221,7 +197,7 @@ def with_confidence(stated):
 
 
 @pytest.mark.usefixtures("drawing")
-def test_calibration_needs_thirty_confidences(measured):
+def test_calibration_needs_thirty_confidences_and_decides_no_sweep_without_them(measured):
     for stated, have in ((0, "0 of 40 answers have"), (1, "1 of 40 answers has"), (29, "29 of 40 answers have")):
         few = measured(with_confidence(stated))
         assert not few.values.keys() & CALIBRATED
@@ -237,10 +213,6 @@ def test_calibration_needs_thirty_confidences(measured):
     drawn = [{name for name, _ in charts.draw(*measurement.charts[1:])} for measurement in (few, enough)]
     assert drawn[1] - drawn[0] == {"reliability.png"}
 
-
-def test_a_sweep_is_not_decided_by_what_could_not_be_measured(measured):
-    measurement = measured(with_confidence(5))
-
     class Measured(Task):
         metrics, loads = (), ()
 
@@ -248,15 +220,14 @@ def test_a_sweep_is_not_decided_by_what_could_not_be_measured(measured):
             return None
 
         def measure(self, items):
-            return measurement
+            return few
 
-    accuracy, brier = (
-        Experiment(OmegaConf.create({"decision": {"metric": metric}}), Measured(), {})
-        for metric in ("accuracy", "brier")
-    )
-    assert accuracy.measure() is measurement
-    with pytest.raises(ConfigError, match=r"^decision\.metric: brier is not measured: 5 of 40 answers have"):
-        brier.measure()
+    def decided_by(metric):
+        return Experiment(OmegaConf.create({"decision": {"metric": metric}}), Measured(), {}).measure()
+
+    assert decided_by("accuracy") is few
+    with pytest.raises(ConfigError, match=r"^decision\.metric: brier is not measured: 29 of 40 answers have"):
+        decided_by("brier")
 
 
 def test_a_lost_field_is_said_in_the_run_in_its_table_and_in_its_numbers(measured):
@@ -294,12 +265,12 @@ def test_danger_is_only_looked_for_by_rules_of_the_dataset(measured, tmp_path):
     assert "summary.png" in [name for name, _ in charts.draw(*without.charts[1:])]
 
 
-def test_what_retrieval_failed_at_is_not_known_where_nothing_is_judged(measured, files, tmp_path):
+def test_what_retrieval_failed_at_is_not_known_where_nothing_is_judged(measured, many, tmp_path):
     wrong = [Answer(letter) for letter in WRONG]
     judged = measured(wrong).facts["error_analysis"]
     assert judged["retrieval_failures"] + judged["reasoning_failures"] == 40
     (tmp_path / "cases.json").write_text(json.dumps([{**case, "relevant_docs": []} for case in CASES]))
-    unjudged = replace(files, cases=str(tmp_path / "cases.json"))
+    unjudged = replace(many, cases=str(tmp_path / "cases.json"))
     for measurement in (measured(wrong, unjudged), measured(wrong, evidence="none")):
         analysis = measurement.facts["error_analysis"]
         assert (analysis["retrieval_failures"], analysis["reasoning_failures"]) == (None, None)
@@ -307,3 +278,10 @@ def test_what_retrieval_failed_at_is_not_known_where_nothing_is_judged(measured,
         assert sum(count or 0 for count in analysis["by_type"].values()) == 40
         columns = {*measurement.tables["errors_by_specialty.csv"]}
         assert not {"retrieval failure", "reasoning failure"} & columns
+
+
+@pytest.mark.parametrize(("stated", "score"), [(40, 0.01), (0, 1)])
+def test_a_round_of_a_race_has_brier_scores_of_few_answers(files, stated, score):
+    answering = small_answers.task(files, fixed(with_confidence(stated), [case["question"] for case in CASES]))
+    few = answering.measure_some(answering.load(), {case["id"] for case in CASES[:5]})
+    assert {score.metric.name: score.value for score in few.scores}["brier"] == pytest.approx(score)

@@ -13,9 +13,9 @@ from application import PROJECT
 from calls import calls_of
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from ragsweep.datasets.model.cases import LETTERS, Option
-from ragsweep.models.language.language_model import Asking, Completion, LanguageModel, Message
 from ragsweep_answers.answering.answer_forms import matched_letter, option_of, pattern_of, read_letter, spoken
 from ragsweep_answers.answering.json_answer import AnswerFields, number_of, read_confidence, read_json_answer
 
@@ -57,12 +57,6 @@ def test_the_forms_of_the_documents_are_read():
     assert letters == dict.fromkeys(forms, "B")
 
 
-def test_an_option_is_a_letter_its_exact_text_or_both():
-    letters = dict.fromkeys(["B", " (b).", "Option B", "**B) Metoprolol**", "metoprolol."], "B")
-    letters |= dict.fromkeys(["B) Aspirin", "Metoprolol tartrate", "E", "A or B", ""])
-    assert {value: option_of(value, DRUGS) for value in letters} == letters
-
-
 def test_the_answer_after_a_discussion_is_read_and_a_discussion_has_none():
     for end in ("Answer: {}", "So the answer is ({}).", r"\boxed{{{}}}", "<answer>{}</answer>", "{}"):
         rng = random.Random(0)
@@ -88,18 +82,15 @@ def test_prose_without_a_form_has_no_letter(text):
     assert read_letter(f"{text} patients", DRUGS) is None
 
 
-def test_the_end_of_a_very_long_text_is_read():
+def test_the_end_of_a_long_text_is_read_an_option_alone_and_a_pattern_in_place_of_the_forms():
     assert read_letter("A\n" + "Pale. " * 20_000 + "The answer is B.", DRUGS) == "B"
     assert read_letter("Answer: B\n" + "Pale. " * 20_000, DRUGS) is None
-
-
-def test_a_pattern_replaces_the_forms():
-    pattern = pattern_of(r"Final: (\w+)")
+    letters = dict.fromkeys(["B", " (b).", "Option B", "**B) Metoprolol**", "metoprolol."], "B")
+    letters |= dict.fromkeys(["B) Aspirin", "Metoprolol tartrate", "E", "A or B", ""])
+    assert {value: option_of(value, DRUGS) for value in letters} == letters
     texts = ["Final: A\nFinal: B", "Final: metoprolol", "Answer: B", "<think>Final: B</think>no", "Final: E"]
+    pattern = pattern_of(r"Final: (\w+)")
     assert [matched_letter(text, DRUGS, pattern) for text in texts] == ["B", "B", None, None, None]
-
-
-# Work
 
 
 def test_no_text_holds_a_run_for_long():
@@ -133,8 +124,6 @@ def test_a_text_four_times_as_long_takes_about_four_times_the_work():
     assert {piece: (few, many) for piece, (few, many) in counts.items() if many > 5 * few + 1000} == {}
 
 
-# JSON
-
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
@@ -152,59 +141,28 @@ def test_whatever_the_other_fields_are_the_answer_is_read(fields):
     assert set(read.missing) == {"steps", "cited", "confidence"} - stated
 
 
-def test_what_is_no_object_with_an_answer_has_no_fields():
+def test_json_is_an_object_with_an_answer_and_thoughts_are_none():
     texts = ["", "B", "[]", "{", '{"answer": 1}', '{"answer": "A", "answer": "B"}', '"B"']
     assert [text for text in texts if read_json_answer(text) is not None] == []
-
-
-def test_an_object_may_stand_in_a_code_block_or_after_thoughts():
     for around in ("{}", " {}\n", "```json\n{}\n```", "```\n{}```", "<think>A? {{B}}</think>\n{}"):
         read = read_json_answer(around.format('{"answer": "B", "confidence": 85}'))
         assert (read.answer, read.lost) == ("B", ("confidence",))
-
-
-def test_confidences_are_divided_by_their_scale_unless_they_have_a_percent_sign():
-    texts = [json.dumps({"answer": "B", "confidence": value}) for value in (7, "7", "70%", 11)]
-    assert [read_json_answer(text, scale=10).confidence for text in texts] == [0.7, 0.7, 0.7, None]
-
-
-def test_no_reader_takes_a_thought_for_an_answer():
+    scaled = [json.dumps({"answer": "B", "confidence": value}) for value in (7, "7", "70%", 11)]
+    assert [read_json_answer(text, scale=10).confidence for text in scaled] == [0.7, 0.7, 0.7, None]
     thoughts = ["<think>Is it A?", '<think>{"answer": "B"}', "<|channel|>analysis<|message|>The answer is A."]
     for text in [*thoughts, "◁think▷A", "The answer is B. <think>Or is it A?", "[THINK]A[/THINK]B"]:
         assert (spoken(text), read_json_answer(text)) == ("", None), text
     assert spoken("<reasoning>Is it A?</reasoning>\n<answer>B</answer>") == "<answer>B</answer>"
 
 
-class Replies(LanguageModel):
-    """Returns one text after another."""
-
-    structured = True
-
-    def __init__(self, *texts):
-        self.texts, self.asked = [*texts], 0
-
-    def complete(self, messages, max_tokens, form=None):
-        self.asked += 1
-        return Completion(self.texts.pop(0), 1, 1, 1.0)
-
-
-def test_an_endpoint_is_asked_again_for_an_answer_that_is_missing_and_for_no_other_field():
-    def requests(*texts):
-        model = Replies(*map(json.dumps, texts))
-        work = lambda item, about: about.complete([Message("user", "?")], as_json=True).text  # noqa: E731
-        [text] = model.ask_each(["?"], work, Asking("test", 9, lambda item: AnswerFields))
-        assert read_json_answer(text).answer == "A"
-        return model.asked
-
-    further = [{"confidence": 85}, {"cited": ["1"]}, {"more": 1}, {"steps": None}, {"confidence": "0.7"}, {}]
-    assert [requests({"answer": "A", **fields}) for fields in further] == [1] * 6
-    assert requests({"confidence": 1}, {"answer": "A"}) == 2
-
-
-def test_the_schema_asks_for_every_field_in_its_type():
+def test_the_schema_asks_for_every_field_in_its_type_and_only_an_answer_must_be_there():
     schema = AnswerFields.model_json_schema()
     types = {"steps": "array", "cited": "array", "answer": "string", "confidence": "number"}
     assert schema["required"] == [*schema["properties"]] == [*types]
     assert schema["additionalProperties"] is False
     assert {name: field["type"] for name, field in schema["properties"].items()} == types
     assert schema["properties"]["confidence"].items() >= {"minimum": 0, "maximum": 1}.items()
+    further = [{"confidence": 85}, {"cited": ["1"]}, {"more": 1}, {"steps": None}, {"confidence": "0.7"}, {}]
+    assert [AnswerFields.model_validate({"answer": "A", **fields}).answer for fields in further] == ["A"] * 6
+    with pytest.raises(ValidationError, match="answer"):
+        AnswerFields.model_validate({"confidence": 1})

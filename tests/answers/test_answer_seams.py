@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import pytest
+from answers.small_answers import Each
 from letters import LetterEncoder
 from seams import Memory, kept_in, noting, secrets_in
 
@@ -72,41 +73,43 @@ def test_what_the_store_keeps_is_the_same_under_other_judgments_types_and_answer
 
 def overlap(question, evidence):
     """The option with the most words in the evidence."""
-    return max(question.options, key=lambda option: option.text in evidence).letter
+    return Answer(max(question.options, key=lambda option: option.text in evidence).letter)
 
 
 def evidence_of(question):
     return " ".join(passage.text for passage in question.evidence)
 
 
-class Plain(Answerer):
-    """Answers each question by its own evidence."""
+def by_own_evidence(question):
+    return overlap(question, evidence_of(question))
+
+
+def plain(tell=by_own_evidence):
+    return Each(tell, has_confidence=False)
+
+
+class PoolsById(Answerer):
+    """Joins the evidence of all questions of one id."""
 
     has_confidence = False
-
-    def answer(self, questions):
-        return [Answer(overlap(question, evidence_of(question))) for question in questions]
-
-
-class PoolsById(Plain):
-    """Joins the evidence of all questions of one id."""
 
     def answer(self, questions):
         pool = {}
         for question in questions:
             pool.setdefault(question.question_id, []).append(evidence_of(question))
-        return [Answer(overlap(question, " ".join(pool[question.question_id]))) for question in questions]
+        return [overlap(question, " ".join(pool[question.question_id])) for question in questions]
 
 
-class KeepsByText(Plain):
+class KeepsByText(Answerer):
     """Keeps answers by the text of the question, in the object."""
+
+    has_confidence = False
 
     def __init__(self):
         self.kept = {}
 
     def answer(self, questions):
-        answers = zip(questions, super().answer(questions), strict=True)
-        return [self.kept.setdefault(question.question, answer) for question, answer in answers]
+        return [self.kept.setdefault(question.question, by_own_evidence(question)) for question in questions]
 
 
 KEPT = {}
@@ -128,27 +131,25 @@ def measured(answerer):
     return measurement.values, numbers, measurement.findings
 
 
-def test_an_answerer_that_joins_what_it_is_asked_measures_what_a_plain_one_does():
-    assert measured(PoolsById())[:2] == measured(KeepsByText())[:2] == measured(Plain())[:2]
-
-
-def test_an_answerer_that_keeps_answers_by_the_text_outside_of_itself_is_named():
+def test_an_answerer_that_joins_what_it_is_asked_measures_what_a_plain_one_does_or_is_named():
+    expected = measured(plain())
+    assert measured(PoolsById())[:2] == measured(KeepsByText())[:2] == expected[:2]
     KEPT.clear()
     sentences = [text for text in measured(KeepsByTextInItsModule())[2] if "keeps answers by the text" in text]
     assert len(sentences) == 2  # the judged pages are mostly the retrieved ones
-    assert not any("keeps answers" in text for text in measured(Plain())[2])
+    assert not any("keeps answers" in text for text in expected[2])
 
 
 def test_neither_ids_nor_order_nor_objects_join_what_an_answerer_is_asked():
     asked, copies = [], []
 
-    class Notes(Plain):
+    class Notes(Each):
         def answer(self, questions):
             asked.append(questions)
             copies.append(self)
             return super().answer(questions)
 
-    measured(original := Notes())
+    measured(original := Notes(by_own_evidence))
     assert len(asked) == 4
     ids = [{question.question_id for question in questions} for questions in asked]
     assert len(set.union(*ids)) == sum(map(len, ids)) == 4 * 16
@@ -157,21 +158,10 @@ def test_neither_ids_nor_order_nor_objects_join_what_an_answerer_is_asked():
     assert len({id(answerer) for answerer in (original, *copies)}) == 5
 
 
-def test_an_error_names_the_question_as_the_dataset_does():
-    class Wrong(Plain):
-        def answer(self, questions):
-            return [Answer("Z")] * len(questions)
-
-    with pytest.raises(AnswererError, match=r"question 'q\d+': the letter 'Z'"):
-        measured(Wrong())
-
-
-def test_answers_come_back_in_the_order_of_the_questions():
-    class Echo(Answerer):
-        def answer(self, questions):
-            return [Answer("A", reasoning=question.question) for question in questions]
-
-    items = answers_task(Plain()).load()
+def test_answers_come_back_in_the_order_of_the_questions_and_an_error_names_the_question_as_the_dataset_does():
+    items = answers_task(plain()).load()
     asked = questions(items, contexts(items, "none", None, 1, 1))
-    answers = ask_apart(Echo(), asked, "part")
+    answers = ask_apart(plain(lambda question: Answer("A", reasoning=question.question)), asked, "part")
     assert [answer.reasoning for answer in answers] == [question.question for question in asked]
+    with pytest.raises(AnswererError, match=r"question 'q\d+': the letter 'Z'"):
+        measured(plain(lambda question: Answer("Z")))

@@ -1,5 +1,6 @@
 """The second task: cases are answered from what is retrieved, recorded, resumed, explained and reproduced."""
 
+import itertools
 import json
 import re
 from dataclasses import dataclass, replace
@@ -9,37 +10,44 @@ import pandas as pd
 import pytest
 import small
 from answers import small_answers
-from answers.small_answers import Fixed, cases_of, named, settings
-from application import assert_refused, succeeded
-from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix
+from answers.small_answers import Each, fixed, named, settings
+from application import succeeded
+from scipy.stats import beta
+from sklearn.metrics import (
+    accuracy_score,
+    brier_score_loss,
+    confusion_matrix,
+    label_ranking_average_precision_score,
+    precision_score,
+    recall_score,
+)
 from warm import CHARTS
 
 from ragsweep.core.errors import DatasetError
-from ragsweep.datasets import Dataset, FixedChunker, PageChunker
+from ragsweep.datasets import Dataset, FixedChunker, PageChunker, pdf_dataset
 from ragsweep.retrieval import Encoder, Ingest, OpenAIEncoder, Ranker, Ranking, SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.search import search_of
 from ragsweep.testing import TaskContract
-from ragsweep_answers.answering import Answer, Answerer, answer
+from ragsweep_answers.answering import Answer, RecordedAnswerer, answer
 from ragsweep_answers.answering.question import AnswererError
 from ragsweep_answers.measuring.answers_task import AnswersTask
 from ragsweep_answers.measuring.contexts import contexts, questions
+from ragsweep_answers.measuring.measures.retrieved import PRECISION, as_units, evidence_quality
 
 SPARSE = SparseRetriever(NO_STORE)
 CONTROLS = settings(controls=["none", "judged", "placebo"])
 COPIES = 5  # of 8 cases: enough to measure calibration
 
 
-class Reader(Answerer):
-    """Chooses the option whose last word is in the evidence, sure of it; otherwise it does not answer."""
+def read(question):
+    """The option whose last word is in the evidence, sure of it; otherwise no answer."""
+    text = " ".join(passage.text for passage in question.evidence).lower()
+    values = [option.letter for option in question.options if option.text.split()[-1].lower() in text]
+    return Answer(values[0], confidence=0.9, reasoning="It says so.") if values else Answer(None)
 
-    def answer(self, questions):
-        return [self._answer(question) for question in questions]
 
-    def _answer(self, question):
-        text = " ".join(passage.text for passage in question.evidence).lower()
-        values = [option.letter for option in question.options if option.text.split()[-1].lower() in text]
-        return Answer(values[0], confidence=0.9, reasoning="It says so.") if values else Answer(None)
+READER = Each(read)
 
 
 @dataclass(frozen=True)
@@ -52,24 +60,11 @@ class Beside(Ranker):
         return SPARSE.rank(search, depth)
 
 
-class Returns(Answerer):
+class Returns(Each):
     """Returns the same whatever it is asked."""
 
-    def __init__(self, answers):
-        self.answers = answers
-
     def answer(self, questions):
-        return self.answers
-
-
-@pytest.fixture(scope="module")
-def arguments(tmp_path_factory):
-    return small.case_arguments(tmp_path_factory.mktemp("cases"))
-
-
-@pytest.fixture(scope="module")
-def files(arguments):
-    return cases_of(arguments)
+        return self.tell
 
 
 @pytest.fixture
@@ -102,16 +97,11 @@ class TestAnswersTask(TaskContract):
 
     @pytest.fixture(autouse=True)
     def given(self, files):
-        stages = {"dataset": files, "chunker": PageChunker(), "retriever": SPARSE, "answerer": Reader()}
+        stages = {"dataset": files, "chunker": PageChunker(), "retriever": SPARSE, "answerer": READER}
         type(self).settings = {**stages, "evaluation": CONTROLS, "k": 2, "seed": 0}
 
 
 # Evidence
-
-
-def test_the_judged_pages_are_all_passages_of_the_relevant_pages(dataset):
-    for case, passages in zip(small.CASES, contexts(dataset, "judged", None, 1, 1), strict=True):
-        assert {dataset.units[dataset.passage_units[passage]] for passage in passages} == {case[2]}
 
 
 def test_a_placebo_is_what_was_retrieved_for_another_question_and_not_relevant(dataset):
@@ -120,12 +110,9 @@ def test_a_placebo_is_what_was_retrieved_for_another_question_and_not_relevant(d
     for row, passages in enumerate(placebos):
         assert passages in [*retrieved[:row], *retrieved[row + 1 :]]
         assert small.CASES[row][2] not in {dataset.units[dataset.passage_units[passage]] for passage in passages}
-
-
-def test_the_placebo_is_the_question_half_the_dataset_away_if_none_is_unrelated(dataset):
-    passages = np.array([np.roll(np.arange(6), row) for row in range(8)])  # each question retrieves everything
-    ranking = Ranking(passages, np.tile(np.arange(6.0)[::-1], (8, 1)))
-    assert contexts(dataset, "placebo", ranking, 6, 1) == [*passages[4:].tolist(), *passages[:4].tolist()]
+    passages = np.array([np.roll(np.arange(6), row) for row in range(8)])  # each question retrieves everything:
+    everything = Ranking(passages, np.tile(np.arange(6.0)[::-1], (8, 1)))  # that of the one half the dataset away
+    assert contexts(dataset, "placebo", everything, 6, 1) == [*passages[4:].tolist(), *passages[:4].tolist()]
 
 
 def test_evidence_knows_all_pages_of_its_passages(files):
@@ -144,12 +131,6 @@ def test_evidence_knows_all_pages_of_its_passages(files):
     assert not any(small.CASES[row][2] in pages[passage] for row, given in enumerate(placebo) for passage in given)
 
 
-def test_a_question_does_not_contain_its_correct_answer(dataset):
-    asked = questions(dataset, contexts(dataset, "none", None, 1, 1))
-    changed = tuple(replace(case, correct="ABC"["CAB".index(case.correct)]) for case in dataset.cases)
-    assert questions(replace(dataset, cases=changed), contexts(dataset, "none", None, 1, 1)) == asked
-
-
 class Marked(Ingest):
     """Indexes every passage with words of its own."""
 
@@ -158,20 +139,21 @@ class Marked(Ingest):
 
 
 @pytest.mark.usefixtures("long_work")
-def test_an_answerer_reads_the_passages_themselves_whatever_is_indexed(files):
-    read = []
+def test_an_answerer_is_shown_the_passages_themselves_whatever_is_indexed_and_no_correct_answer(files, dataset):
+    texts = set()
 
-    class Notes(Reader):
-        def answer(self, questions):
-            read.extend(passage.text for question in questions for passage in question.evidence)
-            return super().answer(questions)
+    def noted(question):
+        texts.update(passage.text for passage in question.evidence)
+        return read(question)
 
-    answering = task(files, Notes(), ingest=Marked())
+    answering = task(files, Each(noted), ingest=Marked())
     items = answering.load()
     answering.measure(items)
     assert all("indexed alone" in text for text in items.indexed_texts)
-    assert read
-    assert {*read} <= {*items.texts}
+    assert set() < texts <= {*items.texts}
+    changed = tuple(replace(case, correct="ABC"["CAB".index(case.correct)]) for case in dataset.cases)
+    asked = [questions(of, contexts(of, "none", None, 1, 1)) for of in (dataset, replace(dataset, cases=changed))]
+    assert asked[0] == asked[1]
 
 
 # What is measured
@@ -182,7 +164,7 @@ def test_values_are_those_of_scikit_learn(with_cases):
     sure = [0.9, 0.8, None, 1.0, 0.3, 0.0, 0.55, 0.7] * COPIES
     answers = [Answer(letter, confidence) for letter, confidence in zip(letters, sure, strict=True)]
     many = small.cases(COPIES)
-    measurement = measured(with_cases(many), Fixed(answers))
+    measurement = measured(with_cases(many), fixed(answers))
     correct, written = [case["correct_answer"] for case in many], [letter or "no answer" for letter in letters]
     assert measurement.values["accuracy"] == accuracy_score(correct, written)
     answered = [row for row, letter in enumerate(letters) if letter]
@@ -200,104 +182,92 @@ def test_values_are_those_of_scikit_learn(with_cases):
 
 def test_what_a_server_says_of_responses_is_counted_and_said(files):
     given = [Answer("A"), *[Answer(None, causes=("cut_off",))] * 3, Answer("B", causes=("empty", "empty"))]
-    measurement = measured(files, Fixed([*given, *[Answer("A")] * 3]))
+    measurement, usual = (measured(files, fixed([*of, *[Answer("A")] * 8])) for of in (given, []))
     shares = {name: value for name, value in named(measurement).items() if name.startswith("responses/")}
     assert shares == {"responses/cut_off_share": 3 / 8, "responses/empty_share": 1 / 8}
     assert measurement.per_item["causes"].tolist() == ["", *["cut_off"] * 3, "empty", *[""] * 3]
     assert measurement.facts["overall_metrics"]["causes"] == {"cut_off": 3, "empty": 1}
     [sentence] = [sentence for sentence in measurement.sections["Answers"] if "cut off 3 (" in sentence]
     assert "a larger answerer.max_tokens" in sentence
-    assert "empty 1 (" in sentence
     assert [*measurement.files["answers.jsonl"]][1].count('"causes": ["cut_off"]') == 1
-    usual = measured(files, Fixed([Answer("A")] * 8))
     assert "causes" not in usual.per_item
     assert not any(name.startswith("responses/") for name in named(usual))
 
 
 @pytest.mark.extra("openai")
-@pytest.mark.parametrize(("evidence", "cut"), [("retrieved", 8), ("none", 0)])
-def test_cases_that_the_retriever_does_not_read_are_counted_where_something_is_retrieved(files, evidence, cut):
-    answering = replace(
-        task(files, Reader(), evidence=evidence), retriever=Beside(OpenAIEncoder(model="m", truncate=5))
-    )
-    measurement = answering.measure(answering.load())
-    texts = measurement.facts.get("unread_texts", [])
-    assert sum(unread["cut"] for unread in texts if unread["texts"] == "queries") == cut
-    assert any("5 characters" in notice for notice in measurement.notices) is bool(cut)
-
-
-def test_an_answerer_without_confidence_is_not_calibrated(files):
-    answerer = Fixed([Answer("A")] * 8)
-    answerer.has_confidence = False
-    measurement = measured(files, answerer)
-    assert [score.metric.name for score in measurement.scores] == ["accuracy"]
-    assert measurement.sections["Confidence of the answers"] == [
-        "Calibration is not measured: no confidence is stated."
-    ]
+def test_cases_that_the_retriever_does_not_read_are_counted_where_something_is_retrieved(files):
+    for evidence, cut in (("retrieved", 8), ("none", 0)):
+        retriever = Beside(OpenAIEncoder(model="m", truncate=5))
+        measurement = measured(files, READER, evidence=evidence, retriever=retriever)
+        texts = measurement.facts.get("unread_texts", [])
+        assert sum(unread["cut"] for unread in texts if unread["texts"] == "queries") == cut
+        assert any("5 characters" in notice for notice in measurement.notices) is bool(cut)
 
 
 # Controls
 
 
 def test_the_controls_answer_the_same_questions_from_other_evidence(files, with_cases):
-    measurement = measured(files, Reader())
+    measurement = measured(files, READER)
     values = named(measurement)
     assert values["control/none"] == 0
     assert values["control/placebo"] < values["control/retrieved"] == measurement.values["accuracy"]
     assert values["control/judged"] == 4 / 8  # cases 2, 3, 6 and 7, by hand
     assert len(measurement.sections["Answers"]) >= 4
-    cases = small.cases()
-    cases[3]["relevant_docs"] = []  # its answer was wrong with the judged page, too
-    measurement = measured(with_cases(cases), Reader())
+    unjudged = small.cases()
+    unjudged[3]["relevant_docs"] = []  # its answer was wrong with the judged page, too
+    measurement = measured(with_cases(unjudged), READER)
     assert named(measurement)["control/judged"] == 4 / 7
     [judged] = [sentence for sentence in measurement.sections["Answers"] if "with the judged pages" in sentence]
     assert judged.startswith("7 questions with a judged page: ")
 
 
-def test_answers_of_a_control_that_could_not_be_read_are_said(files):
-    class CutOffWithoutEvidence(Answerer):
-        def answer(self, questions):
-            return [Answer("A") if question.evidence else Answer(None, causes=("cut_off",)) for question in questions]
+def test_answers_of_a_control_that_could_not_be_read_are_said_and_those_without_confidence_are_not_calibrated(files):
+    def cut_off_without_evidence(question):
+        return Answer("A") if question.evidence else Answer(None, causes=("cut_off",))
 
-    findings = measured(files, CutOffWithoutEvidence()).findings
-    [sentence] = [sentence for sentence in findings if "could be read" in sentence]
+    measurement = measured(files, Each(cut_off_without_evidence, has_confidence=False))
+    [sentence] = [sentence for sentence in measurement.findings if "could be read" in sentence]
     assert "'none', 8 of 8 questions" in sentence
     assert "(cut off 8)" in sentence
+    assert [score.metric.name for score in measurement.scores] == ["accuracy"]
+    unsure = ["Calibration is not measured: no confidence is stated."]
+    assert measurement.sections["Confidence of the answers"] == unsure
 
 
 def test_a_single_case_has_no_placebo(with_cases):
     single = with_cases(small.cases()[:1])
-    controls = {name for name in named(measured(single, Reader())) if name.startswith("control/")}
+    controls = {name for name in named(measured(single, READER)) if name.startswith("control/")}
     assert controls == {"control/retrieved", "control/none", "control/judged"}
-    answering = task(single, Reader(), evidence="placebo")
+    answering = task(single, READER, evidence="placebo")
     with pytest.raises(DatasetError, match=r"has only one case, so task\.evidence=placebo has no evidence"):
         answering.check(answering.load())
 
 
-def test_evidence_that_nobody_has_in_use_makes_a_run_a_control(files):
-    controls = {source: bool(measured(files, Reader(), evidence=source).control)
-                for source in ("retrieved", "none", "judged", "placebo")}  # fmt: skip
+def test_evidence_that_nobody_has_in_use_makes_a_run_a_control_and_settings_that_change_nothing_are_not_used(files):
+    sources = ("retrieved", "none", "judged", "placebo")
+    controls = {source: bool(measured(files, READER, evidence=source).control) for source in sources}
     assert controls == {"retrieved": False, "none": False, "judged": True, "placebo": True}
+    stages = ("ingest", "query", "reranker", "dynamic_k")
+    unused = task(files, READER, evidence="judged", evaluation=settings(controls=[])).without_effect
+    assert unused == ("confidence_threshold", "retriever", *stages, "k")
+    without = task(files, READER, evidence="none").without_effect  # the placebo is retrieved
+    assert without == ("confidence_threshold", *stages)
 
 
-def test_questions_without_documents_are_answered_without_evidence(files):
+def test_questions_without_documents_are_answered_without_evidence_and_documents_without_cases_are_refused(
+    files, tmp_path
+):
     closed = replace(files, documents=None)
-    answering = task(closed, Reader())
-    with pytest.raises(
-        DatasetError, match=r"has no documents, so nothing can be retrieved; set dataset\.documents, or"
-    ):
+    answering = task(closed, READER)
+    with pytest.raises(DatasetError, match=r"has no documents, so nothing can be retrieved; set dataset\.documents"):
         answering.check(answering.load())
-    measurement = measured(closed, Reader(), evidence="none")
+    measurement = measured(closed, READER, evidence="none")
     assert measurement.values["accuracy"] == 0
     assert measurement.findings == ["The dataset has no documents: the questions are answered without evidence."]
-
-
-def test_settings_that_change_nothing_are_not_among_those_used(files):
-    stages = ("ingest", "query", "reranker", "dynamic_k")
-    unused = task(files, Reader(), evidence="judged", evaluation=settings(controls=[])).without_effect
-    assert unused == ("confidence_threshold", "retriever", *stages, "k")
-    without = task(files, Reader(), evidence="none").without_effect  # the placebo is retrieved
-    assert without == ("confidence_threshold", *stages)
+    queries = str(small.write_queries(tmp_path / "questions.json"))
+    with pytest.raises(DatasetError, match="small: has no multiple-choice cases to answer; choose another dataset"):
+        task(pdf_dataset("small", files.documents, queries), READER).load()
 
 
 # What an answerer returns
@@ -322,13 +292,140 @@ def test_what_is_no_answer_is_refused_by_the_name_of_the_answerer(dataset):
             answer(Returns(answers), asked)
 
 
+# The evidence of answers that are recorded, and the facts of all
+
+CORRECT = [case["correct_answer"] for case in small.cases()]
+WRONG = ["ABC"["CAB".index(letter)] for letter in CORRECT]
+RELEVANT = [page for _, _, page, _, _ in small.CASES]
+DENGUE = "- kind: missed critical diagnosis\n  reason: She bleeds.\n  case: [dengue]\n  chosen: [pulse]\n"
+REASONING = "Dengue makes the platelets fall; watch for bleeding."
+
+
+def recorded(retrieved, letters=CORRECT, **fields):
+    """Answers of a system that retrieved these units by itself; right ones by default."""
+    answers = zip(letters, retrieved, strict=True)
+    return fixed([Answer(letter, retrieved=units, **fields) for letter, units in answers], recorded=True)
+
+
+def test_evidence_was_found_if_a_relevant_unit_is_among_the_passages_that_were_given(dataset):
+    other = ["anaemia.pdf#1" if page.startswith("fever") else "fever.pdf#1" for page in RELEVANT]
+    ranked = as_units([(wrong, wrong, page) for wrong, page in zip(other, RELEVANT, strict=True)], dataset)
+    quality = evidence_quality(ranked, ranked[:, :2], dataset, 2, collapse="before_cutoff", relevance_level=1)
+    assert quality.at(PRECISION, 2) == 1 / 2  # of the two first distinct pages
+    assert quality.with_relevant.tolist() == [0] * 8  # the answerer got the same wrong page twice
+    assert quality.retrieved.tolist() == [2] * 8
+
+
+def test_all_evidence_of_a_recorded_answer_counts_as_given(files):
+    given = []
+    for page in RELEVANT:
+        first, second, last, *_ = (name for name in dict.fromkeys(RELEVANT) if name != page)
+        given.append((first, second, page, last))
+    facts = measured(files, recorded(given, WRONG)).facts
+    assert facts["retrieval_metrics"]["avg_documents_retrieved"] == 4
+    assert facts["retrieval_metrics"]["recall_at_3"] == 1
+    assert facts["error_analysis"]["retrieval_failures"] == 0
+    assert facts["error_analysis"]["reasoning_failures"] == 8
+
+
+def test_recorded_answers_that_are_recorded_again_keep_their_evidence(files, tmp_path):
+    """Page 3 of fever.pdf has no text that a reasoning could be compared with."""
+    given = [("fever.pdf#3", "fever.pdf#3", page) for page in RELEVANT]
+    first = measured(files, recorded(given, cited=("fever.pdf#3",), reasoning=REASONING))
+    lines = [*first.files["answers.jsonl"]]
+    assert [tuple(json.loads(line)["evidence"]) for line in lines] == given
+    (tmp_path / "answers.jsonl").write_text("".join(lines))
+    again = measured(files, RecordedAnswerer(str(tmp_path / "answers.jsonl")))
+    assert named(again) == named(first)
+    assert first.facts["reasoning_metrics"]["evidence_utilization"] == 1 / 2
+    assert first.details["evidence"] == [f"fever.pdf#3; {page}" for page in RELEVANT]
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A file of right answers, the first ones with these fields."""
+
+    def write(*fields):
+        rows = [{"id": f"case-{at}", "answer": letter} for at, letter in enumerate(CORRECT, start=1)]
+        rows = [{**row, **further} for row, further in zip(rows, [*fields, *[{}] * 8], strict=False)]
+        (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return RecordedAnswerer(str(tmp_path / "answers.jsonl"))
+
+    return write
+
+
+def test_recorded_names_are_the_keys_of_judgments_and_refused_where_they_name_no_unit(files, table):
+    """Only one of the two documents has a page 4, and both have a page 1."""
+    by_name, by_number = (measured(files, table({"evidence": [key], "cited": key})) for key in ("fever.pdf#4", "4"))
+    assert by_number.details == by_name.details
+    assert named(by_number) == named(by_name)
+    assert by_number.details["evidence"][0] == "fever.pdf#4"
+    with pytest.raises(DatasetError, match=r"evidence of case 'case-1': page '1' is in 2 documents"):
+        measured(files, table({"evidence": ["1"]}))
+    for name, key in itertools.product(("evidence", "cited"), ("9", "fever.pdf#5", "fevers.pdf#2", "fever.pdf")):
+        with pytest.raises(DatasetError, match=rf"\A{name} of case 'case-2': .*{key!r}.*\Z"):
+            measured(files, table({}, {name: ["fever.pdf#4", key]}))
+
+
+def test_some_questions_alone_have_their_recorded_answers(files, table):
+    """As in a race, whose rounds ask some of the questions."""
+    answering = task(files, table({"answer": WRONG[0]}))
+    assert answering.measure_some(answering.load(), ["case-1", "case-2", "case-4"]).values["accuracy"] == 2 / 3
+
+
+def test_a_recorded_reasoning_is_compared_with_the_pages_that_it_was_given(files):
+    measurement = measured(files, recorded([("fever.pdf#4", "fever.pdf#4")] * 8, reasoning=REASONING))
+    assert named(measurement)["reasoning/coherence"] == named(measurement)["reasoning/evidence_used"] == 1
+    assert measurement.facts["safety_metrics"]["checked_for_hallucination"] == 8
+    assert "The answers name the pages of their evidence, not its passages" in " ".join(measurement.findings)
+    partly_without_text = measured(files, recorded([("fever.pdf#4", "fever.pdf#3")] * 8, reasoning=REASONING))
+    assert "reasoning/coherence" not in named(partly_without_text)
+
+
+def test_the_facts_are_those_of_scikit_learn_and_by_hand(files):
+    letters = ["B", "A", "A", "A", None, "A", "B", "A"]  # the third, the fourth and the fifth are wrong
+    given = [("fever.pdf#3", page) for page in RELEVANT]
+    facts = measured(files, recorded(given, letters, confidence=0.9)).facts
+    overall = facts["overall_metrics"]
+    assert (overall["total_questions"], overall["correct"], overall["incorrect"]) == (8, 5, 3)
+    shares = {name: (share["value"], share["n"]) for name, share in overall["by_specialty"].items()}
+    assert shares == {"fever": (3 / 4, 4), "anaemia": (2 / 4, 4)}
+    assert [*overall["by_difficulty"]] == ["easy", "hard"]
+    assert [result["predicted_answer"] for result in facts["per_question_results"]] == letters
+    pages = sorted({*RELEVANT, "fever.pdf#3"})
+    relevant, retrieved = ([[page in units for page in pages] for units in rows] for rows in (zip(RELEVANT), given))
+    retrieval = facts["retrieval_metrics"]
+    assert retrieval["precision_at_3"] * 3 == pytest.approx(2 * precision_score(relevant, retrieved, average="samples"))
+    assert retrieval["recall_at_3"] == recall_score(relevant, retrieved, average="samples")
+    ranks = [[-units.index(page) if page in units else -9 for page in pages] for units in given]
+    assert retrieval["mrr"] == label_ranking_average_precision_score(relevant, ranks)
+    assert facts["safety_metrics"]["hallucination_rate"] is None
+    assert facts["timing_metrics"] == {}
+
+
+def test_rates_come_with_the_largest_rate_that_they_do_not_rule_out(files, tmp_path):
+    (tmp_path / "rules.yaml").write_text(DENGUE)
+    invented = "A randomised trial found labetalol superior."
+    answers = [Answer("A", retrieved=("fever.pdf#4",), reasoning=invented if row < 3 else "") for row in range(8)]
+    answerer = fixed(answers, recorded=True)
+    measurement = measured(files, answerer, evaluation=settings(dangerous={"small": str(tmp_path / "rules.yaml")}))
+    safety = measurement.facts["safety_metrics"]
+    assert (safety["hallucination_rate"], safety["checked_for_hallucination"]) == (1, 3)
+    assert safety["hallucination_rate_at_most"] == 1
+    assert (safety["dangerous_errors"], safety["dangerous_error_rate"]) == (1, 1 / 8)
+    assert safety["dangerous_error_rate_at_most"] == pytest.approx(beta.ppf(0.95, 2, 7))
+    [row] = measurement.tables["dangerous_errors.csv"].to_dict("records")
+    texts = {"query_id": "case-3", "answered": "A) the pulse", "correct": "C) the platelets"}
+    assert row == {**texts, "kind": "missed critical diagnosis", "reason": "She bleeds."}
+
+
 # Runs
 
 
 @pytest.fixture(scope="module")
-def sweep(shared_application, arguments):
+def sweep(shared_application, cases):
     settings = ["retriever=sparse", "retriever.b=0,0.75", "k=2", "encoder=wordllama"]
-    succeeded(shared_application.script_here("run", "-m", *arguments, *settings, **CHARTS))
+    succeeded(shared_application.script_here("run", "-m", *cases, *settings, **CHARTS))
     return shared_application
 
 
@@ -351,31 +448,23 @@ def test_a_sweep_is_decided_by_accuracy_and_a_run_has_the_files_of_the_reference
     assert len(pd.read_json(folder / "results/answers.jsonl", lines=True)) == 8
 
 
-def test_recorded_answers_of_a_run_give_its_numbers_and_are_explained(sweep, arguments):
-    first = sweep.children()[0]
+def test_recorded_answers_of_a_run_give_its_numbers_and_runs_are_explained_and_reproduced(sweep, cases):
+    first, last = sweep.children()
     path = f"answerer.path={sweep.artifacts(first) / 'results/answers.jsonl'}"
-    succeeded(sweep.script_here("run", *arguments, "answerer=recorded", path, "k=2"))
+    succeeded(sweep.script_here("run", *cases, "answerer=recorded", path, "k=2"))
     recorded = sweep.runs()[-1]
     answers = ("accuracy", "brier", "ece", "no_answer/", "confidence/", "retrieval/", "reasoning/", "safety/")
-    first, again = (
+    own, again = (
         {name: value for name, value in run.data.metrics.items() if name.startswith(answers)}
         for run in (first, recorded)
     )
-    assert {"no_answer/share", "retrieval/mrr", "reasoning/context_relevance"} <= first.keys()
-    assert again == pytest.approx(first, abs=1e-12)
+    assert {"no_answer/share", "retrieval/mrr", "reasoning/context_relevance"} <= own.keys()
+    assert again == pytest.approx(own, abs=1e-12)
     assert not [name for name in recorded.data.params if name.startswith(("retriever", "encoder", "reasoning"))]
-    explained = succeeded(sweep.script_here("explain", recorded.info.run_id, "case-3", *arguments[2:], path))
+    explained = succeeded(sweep.script_here("explain", recorded.info.run_id, "case-3", *cases[2:], path))
     assert "C) the platelets (correct" in explained.stdout
-
-
-def test_a_run_of_answers_is_explained_and_reproduced(sweep, arguments):
-    run = sweep.children()[-1].info.run_id
-    explained = succeeded(sweep.script_here("explain", run, "--item", "case-2", *arguments[2:])).stdout
+    run = last.info.run_id
+    explained = succeeded(sweep.script_here("explain", run, "--item", "case-2", *cases[2:])).stdout
     assert "A) a rapid test (correct" in explained
     assert "fever.pdf#2 (relevant)" in explained
-    assert "identical: " in succeeded(sweep.script_here("reproduce", run, "--stored", *arguments[2:])).stdout
-
-
-def test_a_dataset_without_cases_is_refused(application, tmp_path):
-    process = application.script_here("run", *small.arguments(tmp_path / "small"), "task=answers")
-    assert_refused(process, application, "small: has no multiple-choice cases to answer; choose another dataset")
+    assert "identical: " in succeeded(sweep.script_here("reproduce", run, "--stored", *cases[2:])).stdout

@@ -4,12 +4,8 @@ import json
 import logging
 import os
 import resource
-import signal
 import sqlite3
-import subprocess
-import sys
 import threading
-import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -17,9 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from answers import one_prompt
-from answers.one_prompt import OnePrompt, questions
-from application import PROJECT
+from answers.small_answers import OnePrompt, questions
 from endpoint_server import TOKENS_IN, TOKENS_OUT, EndpointServer, Reply, answer, completion, defaults_of, problem
 from omegaconf import OmegaConf
 
@@ -43,21 +37,16 @@ pytestmark = pytest.mark.extra("openai")
 KEY = "sk-test-Zm9vYmFyYmF6cXV4"
 
 
-class Printed:
-    """What was printed: since the last look, and in all."""
-
-    def __init__(self, capfd):
-        self._capfd, self.all = capfd, ""
-
-    def __call__(self):
-        new = "".join(self._capfd.readouterr())
-        self.all += new
-        return new
-
-
 @pytest.fixture
 def printed(capfd):
-    return Printed(capfd)
+    """What was printed since the last look, which never repeats the key."""
+
+    def new():
+        text = "".join(capfd.readouterr())
+        assert KEY not in text
+        return text
+
+    return new
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +61,7 @@ def nothing_repeats_the_key(tmp_path, monkeypatch, caplog, printed):
     printed()
     files = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert KEY.encode() not in files
-    assert KEY not in caplog.text + printed.all
+    assert KEY not in caplog.text
 
 
 @pytest.fixture
@@ -126,27 +115,18 @@ def failure(answerer, number=1):
 # What an endpoint that behaves is asked, and what becomes of its answers
 
 
-def test_an_answer_has_its_confidence_its_cost_and_its_exchange(server, answerer):
+def test_a_request_asks_for_the_fields_of_an_answer_which_has_its_cost_and_its_exchange(server, answerer):
     server.reply = always(replace(answer("A"), after_s=0.2))
     [given] = answerer.answer(questions(1))
     assert (given.letter, given.confidence, given.tokens_in, given.tokens_out) == ("A", 0.75, TOKENS_IN, TOKENS_OUT)
     assert 200 <= given.time_ms < 5000
     [exchange] = given.exchanges
-    assert exchange.prompt == "Is this question 0?"
-    assert json.loads(exchange.response)["answer"] == "A"
-
-
-def test_the_request_asks_for_json_of_the_fields_of_an_answer(server, answerer):
-    answerer.answer(questions(1))
+    assert (exchange.prompt, json.loads(exchange.response)["answer"]) == ("Is this question 0?", "A")
     [request] = server.requests
     form = request.pop("response_format")
-    assert request == {
-        "model": "model",
-        "messages": [{"role": "system", "content": "Answer."}, {"role": "user", "content": "Is this question 0?"}],
-        "max_completion_tokens": 1024,
-        "temperature": 0,
-        "seed": 0,
-    }
+    messages = [{"role": "system", "content": "Answer."}, {"role": "user", "content": "Is this question 0?"}]
+    usual = {"max_completion_tokens": 1024, "temperature": 0, "seed": 0}
+    assert request == {"model": "model", "messages": messages, **usual}
     assert (form["type"], form["json_schema"]["strict"]) == ("json_schema", True)
     schema = form["json_schema"]["schema"]
     assert sorted(schema["required"]) == sorted(schema["properties"]) == ["answer", "cited", "confidence", "steps"]
@@ -172,7 +152,7 @@ SENT = [  # a setting, and what it changes in the request
 ]
 
 
-def test_a_setting_changes_the_request_and_so_asks_again_once(server, answerer):
+def test_a_setting_that_changes_the_request_asks_again_once_and_no_other_does(server, answerer, monkeypatch):
     answerer.answer(questions(1))
     for number, (setting, value, sent) in enumerate(SENT, 2):
         changed = with_settings(answerer, **{setting: value})
@@ -182,75 +162,58 @@ def test_a_setting_changes_the_request_and_so_asks_again_once(server, answerer):
         assert {name: server.requests[-1].get(name) for name in sent} == sent
         assert setting not in changed.language_model.without_effect
         assert server.path == "/v1/chat/completions" + "?api-version=2024-10-21" * (setting == "query")
-
-
-def test_settings_that_change_no_answer_do_not_ask_again(server, answerer, monkeypatch):
-    answerer.answer(questions(1))
     monkeypatch.setenv("OTHER_KEY", f"{KEY}-other")
     changed = {"max_tokens_total": 10, "concurrency": 1, "timeout_s": 1, "retries": 0}
     changed |= {"headers_env": {"api-key": "OTHER_KEY"}, "api_key_env": None}
-    other = with_settings(answerer, **changed)
-    assert {*changed, "repeat"} == {*other.language_model.without_effect}  # of the first repeat
-    assert letters(other.answer(questions(1))) == ["B"]
-    assert len(server.requests) == 1
-
-
-def test_another_endpoint_is_asked_although_this_one_has_answered(answerer):
-    answerer.answer(questions(1))
+    unchanged = with_settings(answerer, **changed)
+    assert {*changed, "repeat"} == {*unchanged.language_model.without_effect}  # of the first repeat
+    assert letters(unchanged.answer(questions(1))) == ["B"]
+    assert len(server.requests) == 1 + len(SENT)
     with EndpointServer() as other:
         with_settings(answerer, base_url=f"{other.url}/").answer(questions(1))
         with_settings(answerer, base_url=other.url).answer(questions(1))  # the same address
         assert len(other.requests) == 1
 
 
-def test_no_more_requests_are_open_at_once_than_the_setting_says(server, answerer):
+def test_equal_prompts_are_sent_once_and_no_more_at_once_than_the_setting_says(server, answerer):
     server.reply = always(replace(answer(), after_s=0.1))
-    with_settings(answerer, concurrency=3).answer(questions(12))
-    assert server.at_once == 3
+    assert letters(with_settings(answerer, concurrency=3).answer(questions(12) * 4)) == ["B"] * 48
+    assert (len(server.requests), server.at_once) == (12, 3)
 
 
 # No answer is never a letter
 
-REFUSED = [
-    (completion(None, refusal="I cannot help with that."),),
-    (completion('{"answer": "B"', finish="content_filter"),),
-    (problem(400, "the prompt triggered the policy", code="content_filter"),),
-]
 MISSING = '{"confidence": 0.9, "steps": [], "cited": []}'
-MALFORMED = ["The answer is B.", "", '{"answer": "B", "confidence": 0.9, "st', '["B"]', "[" * 100_000, MISSING]
+MALFORMED = ["The answer is B.", '{"answer": "B", "confidence": 0.9, "st', '["B"]', "[" * 100_000, MISSING]
 MALFORMED += ['{"answer": 2, "confidence": 0.9, "steps": [], "cited": []}']
+NO_ANSWERS = [  # a reply, the responses of the exchanges, and the requests for asking twice
+    (completion(None, refusal="I cannot help with that."), [""], 1),
+    (completion('{"answer": "B"', finish="content_filter"), [""], 1),
+    (problem(400, "the prompt triggered the policy", code="content_filter"), [""], 1),
+    *((completion(content), [content, content], 2) for content in MALFORMED),
+    (completion(""), ["", ""], 4),  # is not kept
+]
 
 
-def test_a_refusal_is_no_answer_and_is_not_asked_again(server, answerer):
-    for [refused] in replies(server, answerer, REFUSED):
+def test_a_refusal_is_no_answer_and_a_malformed_answer_is_asked_for_once_more(server, answerer):
+    for unsure, responses, requests in replies(server, answerer, NO_ANSWERS):
         for _ in range(2):
-            [given] = refused.answer(questions(1))
-            assert (given.letter, given.exchanges[0].response) == (None, "")
-        assert len(server.requests) == 1
+            [given] = unsure.answer(questions(1))
+            assert (given.letter, [exchange.response for exchange in given.exchanges]) == (None, responses)
+        assert len(server.requests) == requests, responses
 
 
-def test_a_malformed_answer_is_asked_for_once_more_and_then_is_no_answer(server, answerer):
-    cases = [(completion(content), content) for content in MALFORMED]
-    for malformed, content in replies(server, answerer, cases):
-        [given] = malformed.answer(questions(1))
-        assert given.letter is None
-        assert len(server.requests) == 2
-        assert [exchange.response for exchange in given.exchanges] == [content, content]
-        assert given.exchanges[1].prompt.startswith("system: Answer.\n\nuser: Is this question 0?")
-
-
-def test_the_second_request_says_what_was_wrong_and_costs_as_well(server, answerer):
+def test_the_second_request_says_what_was_wrong_costs_as_well_and_counts_unless_it_has_no_text(server, answerer):
     server.reply = lambda prompt, times: answer("A") if "JSON" in prompt else completion(MISSING)
-    [given] = answerer.answer(questions(1))
-    assert (given.letter, given.tokens_in, given.tokens_out) == ("A", 2 * TOKENS_IN, 2 * TOKENS_OUT)
+    for _ in range(2):
+        [given] = answerer.answer(questions(1))
+        assert (given.letter, given.tokens_in, given.tokens_out) == ("A", 2 * TOKENS_IN, 2 * TOKENS_OUT)
+    assert given.exchanges[1].prompt.startswith("system: Answer.\n\nuser: Is this question 0?")
+    assert len(server.requests) == 2
     first, correction = server.requests[1]["messages"][-2:]
     assert first == {"role": "assistant", "content": MISSING}
     assert "answer: Field required" in correction["content"]
-    answerer.answer(questions(1))
-    assert len(server.requests) == 2
 
-
-def test_an_answer_in_words_counts_where_its_correction_has_no_text(server, answerer):
     def corrected(second):
         return lambda prompt, times: second if "JSON that was asked" in prompt else completion("Answer: B")
 
@@ -262,9 +225,9 @@ def test_an_answer_in_words_counts_where_its_correction_has_no_text(server, answ
         assert len(server.requests) == len(given.exchanges) == 2
 
 
-def test_tokens_that_cannot_be_are_not_known(server, answerer):
+def test_a_thought_is_no_part_of_an_answer_and_tokens_that_cannot_be_are_not_known(server, answerer):
     usages = [{"prompt_tokens": -1, "completion_tokens": 10**12}, {"prompt_tokens": "7"}, {"x": 1}]
-    cases = [(completion("A", usage=usage),) for usage in usages]
+    cases = [(completion("<think>\nB? No.\n</think>\n\nA", usage=usage),) for usage in usages]
     for [counting] in replies(server, with_settings(answerer, structured=False), cases):
         [given] = counting.answer(questions(1))
         assert (given.letter, given.tokens_in, given.tokens_out) == ("A", None, None)
@@ -278,60 +241,59 @@ PASSING = [
     replace(answer(), missing_bytes=100),
     replace(answer(), hangs_up=True),
     replace(answer(), after_s=0.8),
+    problem(429, Retry_After="1"),
 ]
 OF_KEY = "the key in the variable OPENAI_API_KEY (language_model.api_key_env)"
-FINAL = [
-    (problem(400, "context too long"), "400 context too long"),
-    (problem(401, f"Incorrect key: {KEY}"), f"401 {OF_KEY}"),
-    (problem(403, f"{KEY[:9]}*** may not"), f"403 {OF_KEY}"),
-    (problem(404, "no such model"), "404 no such model"),
-    (Reply(b'{"detail": [{"msg": "no such field"}]}', 422), '422 [{"msg": "no such field"}]'),
-    (Reply(b"no such page", 404), "404 no such page"),
+UNSEEN = [
+    f"{KEY[:3]}{unseen}{KEY[3:9]}{unseen}{KEY[9:]}" for unseen in ("\u200b", "\0", "\x1b", "\xad", "\u202e\ufeff")
 ]
-NO_COMPLETIONS = {
-    '{"type": "message", "content": []}': "the response broke off",
-    '{"choices": []}': "the response broke off",
-    '{"choices": [{"finish_reason": "error", "message": {"content": "It"}}]}': "the response broke off",
-    "<html><title>Sign in</title>": "the response cannot be read",
-    '{"error": {"message": "overloaded"}}': "the response is an error: overloaded",
-    "": "the response cannot be read",
-    "[" * 100_000: "the response cannot be read",
-}
+CUT = problem(400, f"bad key {KEY}").body
+FINAL = [  # a reply, and what is said of it
+    (problem(400, "context too long"), "400 context too long; 30 questions left"),
+    (problem(401, f"Incorrect key: {KEY}"), f"401 {OF_KEY} is not accepted: Incorrect key: ***; "),
+    (problem(403, f"{KEY[:9]}*** may not"), f"403 {OF_KEY} may not do this; "),
+    (problem(403, f"No rights for ...{KEY[-4:]}"), f"403 {OF_KEY} may not do this; "),
+    (problem(403, "Country not supported"), f"403 {OF_KEY} may not do this: Country not supported; "),
+    (problem(404, "no such model"), "404 no such model; "),
+    (Reply(b'{"detail": [{"msg": "no such field"}]}', 422), '422 [{"msg": "no such field"}]; '),
+    (Reply(b"no such page", 404), "404 no such page; "),
+    (Reply(b'{"type": "message", "content": []}'), "the response broke off"),
+    (Reply(b'{"choices": []}'), "the response broke off"),
+    (Reply(b'{"choices": [{"finish_reason": "error", "message": {"content": "It"}}]}'), "the response broke off"),
+    (Reply(b"<html><title>Sign in</title>"), "the response cannot be read"),
+    (Reply(b'{"error": {"message": "overloaded"}}'), "the response is an error: overloaded; "),
+    (Reply(b""), "the response cannot be read"),
+    (Reply(b"[" * 100_000), "the response cannot be read"),
+    *((problem(400, f"bad key {key}"), "400 bad key ***; ") for key in (KEY, *UNSEEN)),
+    (problem(400, "x" * 190 + KEY), "400 xxx"),  # is cut in the middle of the key
+]
 
 
-def test_a_failure_that_may_pass_is_tried_again(server, answerer):
+def test_a_failure_that_may_pass_is_tried_again_after_the_wait_that_a_server_asks_for_but_not_for_hours(
+    server, answerer
+):
     cases = [(lambda prompt, times, reply=reply: reply if times == 1 else answer(),) for reply in PASSING]
     for [patient] in replies(server, with_settings(answerer, timeout_s=0.5), cases):
+        server.times.clear()
         assert letters(patient.answer(questions(1))) == ["B"]
         assert len(server.requests) == 2
-
-
-def test_the_wait_that_a_server_asks_for_is_honoured_but_not_for_hours(server, answerer):
-    server.reply = lambda prompt, times: problem(429, Retry_After="1") if times == 1 else answer()
-    answerer.answer(questions(1))
     first, second = server.times
     assert second - first >= 1
     server.reply = always(problem(429, "enough", Retry_After="86400"))
-    assert "429 enough; 1 question left" in failure(with_settings(answerer, seed=1))
+    assert "429 enough; 1 question left" in failure(answerer)
     assert len(server.requests) == 3
 
 
-def test_a_failure_that_cannot_pass_is_not_tried_again_and_stops_the_others(server, answerer):
-    for failing, expected in replies(server, with_settings(answerer, concurrency=2), FINAL):
+def test_a_failure_that_cannot_pass_is_one_line_without_a_key_and_stops_the_others(server, answerer):
+    for failing, expected in replies(server, with_settings(answerer, concurrency=2, retries=6), FINAL):
         line = failure(failing, number=30)
-        assert expected in line
+        assert line.startswith(f"{server.url}: {expected}")
         assert "30 questions left" in line
-        assert KEY[:9] not in line
+        assert [part for part in (KEY[:9], KEY[-4:]) if part in line] == []
         assert len(server.requests) <= 4
-
-
-def test_what_came_in_place_of_a_completion_is_an_error(server, answerer):
-    cases = [(Reply(body.encode()), cause) for body, cause in NO_COMPLETIONS.items()]
-    for failing, cause in replies(server, answerer, cases):
-        assert f"{server.url}: {cause}" in failure(failing)
-
-
-def test_a_redirect_is_not_followed_and_an_endpoint_that_is_not_there_is_one_line(server, answerer):
+    cut_at = CUT.index(KEY.encode()) + 12
+    server.reply = always(replace(problem(400), body=CUT[:cut_at], missing_bytes=len(CUT) - cut_at))
+    assert KEY[:9] not in failure(with_settings(answerer, retries=0))
     with EndpointServer() as other:
         server.reply = always(problem(307, Location=f"{other.url}/chat/completions"))
         assert "307 a redirect, which is not followed" in failure(answerer)
@@ -362,14 +324,7 @@ def test_an_error_of_the_reasoning_method_is_raised_as_it_is_and_stops_the_other
 
 
 def test_a_server_that_dies_is_asked_only_for_what_is_missing(server, answerer):
-    dead = threading.Event()
-
-    def die(prompt, times):
-        if len(server.requests) == 6:
-            dead.set()
-        return replace(answer(), hangs_up=dead.is_set())
-
-    server.reply = die
+    server.reply = lambda prompt, times: replace(answer(), hangs_up=len(server.requests) >= 6)
     assert "7 questions left" in failure(with_settings(answerer, concurrency=1, retries=1), number=12)
     answered = {prompt for prompt, times in server.asked.items() if times == 1}
     server.shutdown()
@@ -381,58 +336,19 @@ def test_a_server_that_dies_is_asked_only_for_what_is_missing(server, answerer):
         assert len(again.requests) == 7
 
 
-def asking(url, folder, number):
-    command = [sys.executable, one_prompt.__file__, url, str(folder), str(number)]
-    path = os.pathsep.join([str(PROJECT / "src"), str(PROJECT / "tests")])
-    environment = {**os.environ, "PYTHONPATH": path}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-
-
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
-def test_a_killed_process_loses_no_answer_that_it_had_received(server, answerer, tmp_path, end):
-    blocked, all_wait = threading.Event(), threading.Event()
-
-    def block(prompt, times):
-        if len(server.requests) <= 5:
-            return answer("A")
-        if len(server.requests) == 7:
-            all_wait.set()  # both threads of the process wait, so all that they received before is kept
-        blocked.wait(60)
-        return answer("A")
-
-    server.reply = block
-    process = asking(server.url, tmp_path, 10)
-    assert all_wait.wait(60), process.communicate()
-    process.send_signal(end)
-    if end == signal.SIGINT:  # waits for what is on its way
-        time.sleep(2)
-    else:
-        process.wait()
-    blocked.set()
-    process.communicate()
-    assert process.returncode != 0
-    assert len(server.asked) == 7
-    assert letters(answerer.answer(questions(10))) == ["A"] * 10
-    lost = 2 if end == signal.SIGKILL else 0
-    assert sorted(server.asked.values()) == [1] * (10 - lost) + [2] * lost
-
-
 def test_a_ctrl_c_while_questions_are_handed_out_stops_the_rest(server, answerer, monkeypatch):
-    interrupted, handed_out, submit = threading.Event(), [], ThreadPoolExecutor.submit
+    interrupted, handed_out = threading.Event(), []
 
-    def submitted(pool, work, item):
-        handed_out.append(item)
-        if len(handed_out) == 30:
-            interrupted.set()
-            raise KeyboardInterrupt
-        return submit(pool, work, item)
+    class Pool(ThreadPoolExecutor):
+        def submit(self, work, item):
+            handed_out.append(item)
+            if len(handed_out) == 30:
+                interrupted.set()
+                raise KeyboardInterrupt
+            return super().submit(work, item)
 
-    def wait(prompt, times):
-        assert interrupted.wait(60)
-        return answer("A")
-
-    server.reply = wait
-    monkeypatch.setattr(progress, "ThreadPoolExecutor", type("Pool", (ThreadPoolExecutor,), {"submit": submitted}))
+    server.reply = lambda prompt, times: replace(answer("A"), hangs_up=not interrupted.wait(60))
+    monkeypatch.setattr(progress, "ThreadPoolExecutor", Pool)
     with pytest.raises(KeyboardInterrupt):
         answerer.answer(questions(30))
     assert len(server.requests) < 29
@@ -498,36 +414,28 @@ def test_no_request_is_sent_once_the_limit_is_spent_and_a_new_start_goes_on(serv
         assert 500 <= spent < 500 + 4 * (TOKENS_IN + TOKENS_OUT)  # of those that were on their way
         assert " of 500 tokens are spent" in line
         assert line.endswith("start again with tracking.resume=true")
+        of_another_run = with_settings(limited, reasoning=OnePrompt("Please. "))  # of the same start
+        assert f"{spent} of 500 tokens are spent" in failure(of_another_run)
     assert letters(with_settings(limited, max_tokens_total=None).answer(questions(30))) == ["B"] * 30
     assert set(server.asked.values()) == {1}
 
 
-def test_the_runs_of_one_start_share_the_limit(server, answerer):
-    limited = with_settings(answerer, max_tokens_total=200)
-    limited.answer(questions(2))
-    assert "240 of 200 tokens are spent" in failure(with_settings(limited, reasoning=OnePrompt("Please. ")))
-    assert len(server.requests) == 2
-
-
-def test_tokens_that_are_not_stated_count_as_the_most_that_they_may_be(server, answerer):
-    server.reply = always(completion("B", usage={"prompt_tokens": -1}))
+def test_a_response_counts_as_the_most_that_it_may_cost_where_nobody_says_what_it_did(server, answerer, monkeypatch):
     limited = with_settings(answerer, structured=False, max_tokens=100, max_tokens_total=200, concurrency=1)
-    assert "of 200 tokens are spent" in failure(limited, number=4)
-    assert len(server.requests) == 2
-
-
-def test_a_response_that_never_came_counts_as_paid(server, answerer):
-    server.reply = always(replace(answer(), after_s=0.4))
-    limited = with_settings(answerer, max_tokens=100, max_tokens_total=200, timeout_s=0.2, retries=0)
-    assert ["no response within" in failure(limited) for _ in range(3)] == [True, True, False]
-    assert len(server.requests) == 2
+    never_came = replace(answer(), after_s=0.4), {"timeout_s": 0.2, "retries": 0}
+    for number, (reply, settings) in enumerate([(completion("B", usage={"prompt_tokens": -1}), {}), never_came]):
+        monkeypatch.setenv(SWEEP_ID, f"{answerer.language_model.store.path} {number}")
+        server.reply = always(reply)
+        server.requests.clear()
+        lines = [failure(with_settings(limited, seed=number, **settings), number=4) for _ in range(3)]
+        assert ["no response within" in line for line in lines[:2]] == [number == 1] * 2
+        assert "of 200 tokens are spent" in lines[2]
+        assert len(server.requests) == 2
 
 
 def test_what_was_spent_is_said_in_one_line(server, answerer, printed):
-    say_spent()  # of other tests
-    printed()
-    answerer.answer(questions(2))
-    answerer.answer(questions(3))
+    for number in (2, 3):
+        answerer.answer(questions(number))
     say_spent()
     spent = f"{3 * TOKENS_IN} tokens in and {3 * TOKENS_OUT} out"
     assert printed() == f"model: 3 requests to {server.url}, {spent}\n"
@@ -536,20 +444,20 @@ def test_what_was_spent_is_said_in_one_line(server, answerer, printed):
     assert printed() == ""
 
 
-def test_fifty_prompts_that_are_asked_two_hundred_times_are_sent_fifty_times(server, answerer):
-    server.reply = always(replace(answer(), after_s=0.02))
-    assert letters(answerer.answer(questions(50) * 4)) == ["B"] * 200
-    assert len(server.requests) == 50
-
-
 def test_asking_stops_after_ten_unusable_responses_in_a_row_and_keeps_none_of_them(server, answerer):
-    server.reply = always(completion(None, finish="length", reasoning_content="long"))
-    line = failure(with_settings(answerer, concurrency=1), number=64)
-    assert "10 responses in a row have no usable text (10 cut off, of 10 responses)" in line
-    assert "a larger answerer.max_tokens lets the model come to its end" in line
-    assert len(server.requests) == 10
-    server.reply = always(answer())
-    assert letters(answerer.answer(questions(64))) == ["B"] * 64
+    for number, structured in enumerate((True, False), 1):
+        asking = with_settings(answerer, structured=structured)
+        one_by_one = with_settings(asking, concurrency=1)
+        server.reply = always(completion(None, finish="length", reasoning_content="long"))
+        server.requests.clear()
+        line = failure(one_by_one, number=24)
+        assert "10 responses in a row have no usable text (10 cut off, of 10 responses)" in line
+        assert "which says nothing of what the model knows; a larger answerer.max_tokens lets" in line
+        assert len(server.requests) == 10
+        server.reply = always(answer() if structured else completion("B"))
+        assert letters(asking.answer(questions(24))) == ["B"] * 24
+        server.reply = always(completion("I\u2019m sorry, but I can\u2019t assist with that request."))
+        assert "10 refused, of 10 responses" in failure(with_settings(one_by_one, seed=number), number=24)
 
 
 def test_what_is_asked_again_does_not_stop_asking_where_most_is_kept(server, answerer, printed):
@@ -564,31 +472,18 @@ def test_what_is_asked_again_does_not_stop_asking_where_most_is_kept(server, ans
     assert len(server.requests) == 21
 
 
-def test_asking_stops_where_responses_refuse_in_words(server, answerer):
-    server.reply = always(completion("I\u2019m sorry, but I can\u2019t assist with that request."))
-    assert "10 refused, of 10 responses" in failure(with_settings(answerer, concurrency=1), number=64)
-    server.reply = always(completion("I cannot give medical advice. However, the correct answer is B."))
-    server.requests.clear()
-    with_settings(answerer, structured=False, seed=1).answer(questions(64))
-    assert len(server.requests) == 64
-
-
 # Where the key comes from, and where it goes
 
 
 def test_what_is_kept_needs_no_key(server, answerer, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY")
     model = answerer.language_model
-    with pytest.raises(ModelError, match="OPENAI_API_KEY is not set"):
-        model.check_keys(model.store)
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     answerer.answer(questions(2))
     monkeypatch.delenv("OPENAI_API_KEY")
     assert letters(answerer.answer(questions(2))) == ["B", "B"]
     model.check_keys(model.store)
-    other = replace(model, model="other")
-    with pytest.raises(ModelError, match="OPENAI_API_KEY is not set"):
-        other.check_keys(other.store)
+    for other in (replace(model, model="other"), replace(model, store=Store(f"{model.store.path}/other"))):
+        with pytest.raises(ModelError, match="OPENAI_API_KEY is not set"):
+            other.check_keys(other.store)
     for key in (None, "", "  "):
         if key is not None:
             monkeypatch.setenv("OPENAI_API_KEY", key)
@@ -597,7 +492,7 @@ def test_what_is_kept_needs_no_key(server, answerer, monkeypatch):
     assert len(server.requests) == 2
 
 
-def test_the_key_may_stand_in_a_file_of_the_project(server, answerer, tmp_path, tmp_path_factory, monkeypatch):
+def test_the_key_may_stand_in_a_file_of_the_project(server, answerer, tmp_path_factory, monkeypatch):
     folder = tmp_path_factory.mktemp("project")  # outside the folder that is searched for the key
     (folder / ".env").write_text(f"# keys\nOPENAI_API_KEY='{KEY}-of-file'\nOTHER=${{HOME}}\n")
     monkeypatch.setenv(PROJECT_FOLDER, str(folder))
@@ -615,7 +510,9 @@ def test_the_key_may_stand_in_a_file_of_the_project(server, answerer, tmp_path, 
             answerer.answer(questions(4))
 
 
-def test_headers_and_their_keys_are_sent(server, answerer, monkeypatch):
+def test_the_headers_and_keys_of_the_settings_are_sent_and_no_header_of_the_environment(server, answerer, monkeypatch):
+    for name, value in {"ORG_ID": "secret", "PROJECT_ID": "secret", "CUSTOM_HEADERS": "X-Secret: secret"}.items():
+        monkeypatch.setenv(f"OPENAI_{name}", value)
     monkeypatch.setenv("GATEWAY_KEY", f"{KEY}-of-gateway")
     given = {"headers": {"X-Title": "mine"}, "headers_env": {"api-key": "GATEWAY_KEY"}}
     with_settings(answerer, **given).answer(questions(1))
@@ -629,6 +526,7 @@ def test_headers_and_their_keys_are_sent(server, answerer, monkeypatch):
     monkeypatch.setenv("TOKEN", f"{KEY}-of-token")  # a variable without an underscore in its name
     with_settings(answerer, api_key_env="TOKEN").answer(questions(4))
     assert server.key == f"{KEY}-of-token"
+    assert "secret" not in str(dict(server.headers))
 
 
 def test_keys_of_headers_are_named_where_they_are_missing_or_refused(server, answerer, monkeypatch):
@@ -644,23 +542,14 @@ def test_keys_of_headers_are_named_where_they_are_missing_or_refused(server, ans
     assert refused.format("authorization") in failure(instead)
 
 
-def test_no_header_of_the_environment_is_sent(server, answerer, monkeypatch):
-    monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
-    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-secret")
-    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Secret: secret")
-    answerer.answer(questions(1))
-    assert "secret" not in str(dict(server.headers))
-
-
 def test_the_address_in_the_environment_is_used_where_none_is_set_and_said(server, answerer, monkeypatch, printed):
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     addressed = with_settings(answerer, base_url=None)
     assert addressed.language_model.base_url == server.url
     assert f"language_model.base_url: {server.url}, from OPENAI_BASE_URL" in printed()
-    assert letters(addressed.answer(questions(1))) == ["B"]
     with EndpointServer() as other:
         with_settings(answerer, base_url=other.url).answer(questions(2))
-        assert len(other.requests) == 2
+        assert (len(other.requests), len(server.requests)) == (2, 0)
     monkeypatch.setenv("OPENAI_BASE_URL", f"https://user:{KEY}@example.org")
     with pytest.raises(ConfigError, match=r"^language_model\.base_url: expected an address"):
         with_settings(answerer, base_url=None)
@@ -673,41 +562,16 @@ def test_a_server_that_repeats_a_key_reaches_no_file(server, answerer, monkeypat
     server.reply = always(answer("A", steps=[f"your key is {KEY}"]))
     [given] = answerer.answer(questions(1))
     assert "your key is ***" in given.exchanges[0].response
-    for number, value in enumerate(("{key}", "Bearer {key}"), 1):
-        monkeypatch.setenv("GATEWAY_KEY", value.format(key=f"{KEY[::-1]}"))
-        gateway = with_settings(answerer, headers_env={"api-key": "GATEWAY_KEY"}, seed=number)
-        server.reply = always(completion(f"your keys are {KEY} and {KEY[::-1]}"))
-        [given] = with_settings(gateway, structured=False).answer(questions(1))
+    gateway = with_settings(answerer, structured=False, headers_env={"api-key": "GATEWAY_KEY"})
+    repeated = [(value, key) for value in ("{}", "Bearer {}") for key in (KEY, *UNSEEN)]
+    for seed, (value, key) in enumerate(repeated):
+        monkeypatch.setenv("GATEWAY_KEY", value.format(KEY[::-1]))
+        server.reply = always(completion(f"your keys are {key} and {KEY[::-1]}"))
+        [given] = with_settings(gateway, seed=seed).answer(questions(1))
         assert given.exchanges[0].response == "your keys are *** and ***"
-        server.reply = always(problem(400, f"bad key {KEY[::-1]}"))
-        assert "400 bad key ***" in failure(gateway)
-
-
-def test_characters_that_are_not_shown_do_not_hide_a_key_that_a_server_repeats(server, answerer):
-    for number, unseen in enumerate(("\u200b", "\x00", "\x1b", "\xad", "\u202e\ufeff")):
-        split = f"{KEY[:3]}{unseen}{KEY[3:9]}{unseen}{KEY[9:]}"
-        server.reply = always(problem(400, f"bad key {split}"))
-        assert "400 bad key ***" in failure(answerer)
-        server.reply = always(completion(f"your key is {split}"))
-        [given] = with_settings(answerer, structured=False, seed=number).answer(questions(1))
-        assert given.exchanges[0].response == "your key is ***"
         assert KEY not in one_line(given.exchanges[0].response)
-
-
-def test_an_error_that_ends_within_the_key_is_not_shown(server, answerer):
-    whole = problem(400, f"bad key {KEY}")
-    cut = whole.body.index(KEY.encode()) + 12
-    server.reply = always(replace(whole, body=whole.body[:cut], missing_bytes=len(whole.body) - cut))
-    assert KEY[:9] not in failure(answerer)
-    server.reply = always(problem(400, "x" * 190 + KEY))  # cut in the middle of the key
-    assert KEY[:9] not in failure(answerer)
-
-
-def test_the_words_of_a_server_about_a_key_are_shown_if_they_repeat_no_part_of_it(server, answerer):
-    server.reply = always(problem(403, "Country not supported"))
-    assert "may not do this: Country not supported" in failure(answerer)
-    server.reply = always(problem(403, f"No rights for ...{KEY[-4:]}"))
-    assert "No rights" not in failure(answerer)
+        server.reply = always(problem(400, f"bad key {KEY[::-1]}"))
+        assert "400 bad key ***" in failure(with_settings(gateway, seed=99))
 
 
 def test_a_short_key_does_not_change_what_is_answered_and_one_that_cannot_be_sent_is_not_repeated(

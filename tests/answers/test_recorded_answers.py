@@ -1,13 +1,14 @@
-"""Answers from tables, and what all recorded answers share."""
+"""Answers from tables, what all recorded answers share, and the recipes of docs/recipes.md."""
 
 import gzip
 import json
 import re
+from pathlib import Path
 from unicodedata import normalize
 
 import pandas as pd
 import pytest
-from application import succeeded
+from application import PROJECT, succeeded
 from calls import calls_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +18,10 @@ from small import case_arguments, cases
 from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.project import option_file
+from ragsweep.datasets import Case
 from ragsweep.datasets.model.cases import LETTERS, Option
+from ragsweep.testing import DatasetContract
+from ragsweep_answers.answering import answer
 from ragsweep_answers.answering.question import Answer, Question
 from ragsweep_answers.answering.recorded_answers import RecordedAnswerer
 
@@ -60,8 +64,6 @@ def first(answers):
     return lambda settings=None, **fields: answers([{"id": "q1", **fields}, ROWS[1]], **(settings or {}))[0]
 
 
-# Tables
-
 CSV = "id,answer\nq1,B\n2,A\n"
 TABLES = [
     (ROWS, "answers.jsonl"),
@@ -75,22 +77,18 @@ TABLES = [
 ]
 
 
-def test_a_table_of_ids_and_letters_is_enough(answers):
-    for content, name in TABLES:
-        assert answers(content, name) == [Answer("B"), Answer("A")]
-
-
-def test_ids_are_the_same_in_any_normal_form(answers):
+def test_a_table_of_ids_in_any_normal_form_and_letters_is_enough_and_everything_else_is_kept(answers, first):
+    assert [table for table in TABLES if answers(*table) != [Answer("B"), Answer("A")]] == []
     composed, decomposed = (normalize(form, "café") for form in ("NFC", "NFD"))
     for asked, written in ((composed, decomposed), (decomposed, composed)):
         rows = [{"id": written, "answer": "B"}]
         assert answers(rows, questions=[question(asked, "yes", "no")]) == [Answer("B")]
-
-
-def test_everything_else_is_kept(first):
     fields = {"reasoning": "Because.", "time_ms": 12.5, "tokens_in": 100, "tokens_out": 7}
     given = first(answer="B", evidence=["m.pdf#34", "m.pdf#7"], cited=["m.pdf#7"], **fields)
     assert given == Answer("B", cited=("m.pdf#7",), retrieved=("m.pdf#34", "m.pdf#7"), **fields)
+    retrieved = [answer.retrieved for answer in answers([{**ROWS[0], "evidence": ["a#1"]}, ROWS[1]])]
+    assert retrieved == [("a#1",), ()]  # a system that retrieves found nothing where it gives no evidence
+    assert [answer.retrieved for answer in answers([{**row, "evidence": []} for row in ROWS])] == [None, None]
 
 
 def test_a_csv_file_says_the_same_as_a_jsonl_file(answers):
@@ -121,81 +119,47 @@ def test_four_times_as_many_answers_take_four_times_the_work(file):
     assert calls(400) < 5 * calls(100)
 
 
-# The answer
-
-
-def test_an_answer_is_a_letter_or_the_text_of_an_option(first):
+def test_an_answer_is_a_letter_or_the_text_of_an_option_and_no_other_letter(answers, first):
     letters = dict.fromkeys(["B", " b ", "Typhoid fever", "(B) Typhoid fever"], "B")
     letters |= dict.fromkeys([None, "", "The answer is (B).", "A or B"])
     for text, letter in letters.items():
         given = first({"max_unread": 1}, answer=text)
         assert (given.letter, given.unread) == (letter, "" if letter else text or "")
-
-
-def test_a_letter_that_is_no_option_is_refused_in_any_form(first):
     for text in ("E.", "(e)", "E)", "e"):
         with pytest.raises(DatasetError, match=r"expected a letter of its case \(ABC\)"):
             first(answer=text)
-
-
-def test_a_letter_that_is_also_the_text_of_another_option_is_refused(answers):
     blood_groups = [question("q1", "B", "A", "AB", "O")]
     for text, letter in {"A) B": "A", "AB": "C", "O": "D", "C": "C", "D": "D"}.items():
         assert answers([{"id": "q1", "answer": text}], questions=blood_groups)[0].letter == letter
     for text in ("A", "(b)"):
         with pytest.raises(DatasetError, match="where a letter is also the text of another option"):
             answers([{"id": "q1", "answer": text}], questions=blood_groups)
-
-
-def test_options_in_the_order_of_the_dataset_are_those_that_were_shown(answers):
-    rows = [{**ROWS[0], "options": ["Malaria", "Typhoid  fever", "Dengue"]}, ROWS[1]]
-    assert answers(rows) == answers(ROWS)
+    shown = [{**ROWS[0], "options": ["Malaria", "Typhoid  fever", "Dengue"]}, ROWS[1]]
     table = "id,answer,options\nq1,B,Malaria; Typhoid fever; Dengue\n2,A,\n"
-    assert answers(table, "answers.csv") == answers(ROWS)
+    assert answers(shown) == answers(table, "answers.csv") == answers(ROWS)  # in the order of the dataset
     with pytest.raises(DatasetError, match=r"the field 'options' is .*'Malaria', 'Typhoid fever', 'Dengue'"):
         answers(table.replace("Malaria; Typhoid fever", "Typhoid fever; Malaria"), "answers.csv")
 
 
-def test_a_system_that_retrieves_found_nothing_where_it_gives_no_evidence(answers):
-    retrieved = [answer.retrieved for answer in answers([{**ROWS[0], "evidence": ["a#1"]}, ROWS[1]])]
-    assert retrieved == [("a#1",), ()]
-    assert [answer.retrieved for answer in answers([{**row, "evidence": []} for row in ROWS])] == [None, None]
-
-
-# Responses
-
-
-def test_a_response_is_read_where_there_is_no_answer(first):
-    given = first(response="Fever.\nAnswer: B\nConfidence: 80%")
-    assert given == Answer("B", 0.8, reasoning="Fever.\nAnswer: B\nConfidence: 80%")
+def test_a_response_is_read_where_there_is_no_answer_and_a_file_with_too_many_unread_texts_is_refused(answers, first):
+    response = "Fever.\nAnswer: B\nConfidence: 80%"
+    assert first(response=response) == Answer("B", 0.8, reasoning=response)
     assert first(response="The answer is B.", answer=None).letter is None
 
-
-@pytest.fixture
-def responses(answers):
-    """The answers in responses, of which some have a form that is read."""
-
-    def read(number_read, unread, **settings):
+    def responses(number_read, unread, **settings):
         texts = ["Fever.\nAnswer: B"] * number_read + ["Final: B"] * unread
         rows = [{"id": str(number), "response": text} for number, text in enumerate(texts)]
         return answers(rows, questions=MANY[: len(rows)], **settings)
 
-    return read
-
-
-def test_a_file_with_too_many_texts_without_an_answer_is_refused_with_what_reads_them(responses):
     assert [answer.letter for answer in responses(4, 1)] == [*"BBBB", None]
     advice = r"3 of 7 answers .*'Final: B'.*\"answerer\.pattern='Final: .*max_unread=0\.43"
     with pytest.raises(DatasetError, match=advice):
         responses(4, 3)
     assert responses(4, 3, max_unread=0.43)[-1].unread == "Final: B"
     assert [answer.letter for answer in responses(1, 4, pattern="(?:Final|Answer): ([A-E])")] == [*"BBBBB"]
-
-
-def test_a_pattern_has_one_group(file):
     for pattern in ("Final", "(Final): ([A-E])", "Final: ([A-E]", ""):
         with pytest.raises(ConfigError, match=r"answerer\.pattern: "):
-            settings_of(file(ROWS), pattern=pattern)
+            responses(1, 0, pattern=pattern)
 
 
 @pytest.mark.usefixtures("long_work")
@@ -204,8 +168,6 @@ def test_a_pattern_that_takes_too_long_is_refused(answers):
     with pytest.raises(ConfigError, match=r"answerer\.pattern: takes more than 1 s"):
         answers(rows, questions=MANY, pattern="(?:x+x+)+y([A-D])")
 
-
-# Confidences
 
 STATED = {  # a line of a response and the scale: the confidence
     ("Confidence: 85%", "unit"): 0.85,
@@ -218,20 +180,18 @@ STATED = {  # a line of a response and the scale: the confidence
 }
 
 
-def test_a_confidence_is_a_number_in_its_line_on_the_scale_that_is_set(first):
+def test_a_confidence_is_stated_in_a_line_or_that_of_the_probabilities_where_nothing_else_gives_one(first):
     stated = {
         (line, scale): first({"confidence_scale": scale}, response=f"Answer: B\n{line}").confidence
         for line, scale in STATED
     }
     assert stated == STATED
-
-
-def test_probabilities_give_the_answer_and_its_confidence_where_nothing_else_does(first):
     assert first(probabilities=[0.2, 0.4, 0.4]) == Answer("B", 0.4, probabilities=(0.2, 0.4, 0.4))  # first of equals
     assert first(probabilities={"C": 0.5, "A": 0.25, "B": 0.25}) == Answer("C", 0.5, probabilities=(0.25, 0.25, 0.5))
-    assert first(answer="A", probabilities=[0.25, 0.5, 0.25]).confidence == 0.25
-    assert first(answer="A", probabilities=[0.25, 0.5, 0.25], confidence=0.9).confidence == 0.9
-    assert first(answer=None, probabilities=[0.25, 0.5, 0.25]).confidence is None
+    quarters = [0.25, 0.5, 0.25]
+    assert first(answer="A", probabilities=quarters).confidence == 0.25
+    assert first(answer="A", probabilities=quarters, confidence=0.9).confidence == 0.9
+    assert first(answer=None, probabilities=quarters).confidence is None
 
 
 SCALES = {
@@ -247,14 +207,13 @@ def test_confidences_are_read_on_the_scale_of_the_setting_and_refused_beyond_it(
         read = answers(rows, questions=MANY[: len(rows)], confidence_scale=data)
         assert [answer.confidence for answer in read] == SCALES["unit"]
         for scale in SCALES.keys() - {data, *(["percent"] if data == "ten" else [])}:  # nothing shows these are not %
-            with pytest.raises(DatasetError, match=r"answerer\.confidence_scale="):
+            unit = "unit" if (data, scale) == ("unit", "percent") else ""  # none is above 1
+            with pytest.raises(DatasetError, match=rf"answerer\.confidence_scale={unit}"):
                 answers(rows, questions=MANY[: len(rows)], confidence_scale=scale)
 
 
-# Refusals
-
 SCALE = "a number from 0 to 1 (answerer.confidence_scale=ten"
-BAD = [  # a field, its value, how an error shows the value, and what it expects
+BAD_VALUES = [  # a field, its value, how an error shows the value, and what it expects
     ("answer", "E", '"E"', "a letter of its case (ABC)"),
     ("answer", 1, "1", "a letter of its case (ABC)"),
     ("confidence", 70, "70", SCALE),
@@ -263,26 +222,21 @@ BAD = [  # a field, its value, how an error shows the value, and what it expects
     ("probabilities", [0.5, 0.6, 0.5], "[0.5, 0.6, 0.5]", "numbers that add up to 1"),
     ("probabilities", [1.5, -0.5, 0], "[1.5, -0.5, 0]", "numbers that add up to 1"),
     ("probabilities", {"A": 1}, "an object", "numbers that add up to 1"),
-    ("options", ["Typhoid fever", "Malaria", "Dengue"], '["Typhoid fever", "Malaria", "Dengue"]',
-     "the options of the dataset in its order ('Malaria', 'Typhoid fever', 'Dengue')"),
+    ("options", ["b", "a", "c"], '["b", "a", "c"]', "the options of the dataset in its order ('Malaria', 'Typhoid fe"),
     ("evidence", [1.5], "[1.5]", "a list of pages"),
     ("time_ms", -1, "-1", "a number of at least 0"),
     ("tokens_in", 1.5, "1.5", "a whole number of at least 0"),
     ("reasoning", ["x"], '["x"]', "a string"),
-]  # fmt: skip
-
-
-def test_a_bad_value_is_refused_in_one_line_that_names_its_place(file):
-    for field, value, shown, expected in BAD:
-        path = file([ROWS[1], {"id": "q1", "answer": "B", field: value}])
-        with pytest.raises(DatasetError) as refused:
-            RecordedAnswerer(path).answer(QUESTIONS)
-        message = f"{path}, line 2: the field {field!r} is {shown}; expected {expected}"
-        assert str(refused.value).startswith(message)
-        assert len(str(refused.value).splitlines()) == 1
-
-
-BAD_FILES = [  # a file, its name, and what the error names
+]
+BAD = [  # a file, its name, and what the error names
+    *(
+        (
+            [ROWS[1], {**ROWS[0], field: value}],
+            "a.jsonl",
+            f"line 2: the field {field!r} is {shown}; expected {expected}",
+        )
+        for field, value, shown, expected in BAD_VALUES
+    ),
     ([{"id": "q1", "letter": "B"}], "a.jsonl", "line 1: expected the field answer, response or probabilities; found"),
     ([*ROWS, {"id": "q9", "answer": "B"}], "a.jsonl", "line 3: the dataset has no case 'q9'; its cases are 'q1', '2'"),
     ([*ROWS, ROWS[0]], "a.jsonl", "line 3: the case 'q1' is answered twice, first in line 1"),
@@ -297,19 +251,14 @@ BAD_FILES = [  # a file, its name, and what the error names
 ]
 
 
-def test_a_bad_file_is_refused_in_one_line(file):
-    for content, name, place in BAD_FILES:
+def test_a_bad_value_or_file_is_refused_in_one_line_that_names_its_place(file, tmp_path):
+    for content, name, place in BAD:
         path = file(content, name)
         with pytest.raises(DatasetError, match=rf"\A(answerer\.path: )?{re.escape(path)}.* {re.escape(place)}.*\Z"):
             RecordedAnswerer(path).answer(QUESTIONS)
     for path in ("nosuch.jsonl", "nosuch/answers.csv"):
         with pytest.raises(DatasetError, match=r"answerer.path: .* does not exist"):
-            settings_of(path)
-
-
-def test_confidences_that_are_not_in_percent_are_refused_where_the_setting_says_percent(first):
-    with pytest.raises(DatasetError, match=r"from 0 to 100, but none is above 1; set answerer.confidence_scale=unit"):
-        first({"confidence_scale": "percent"}, answer="B", confidence=0.9)
+            _ = RecordedAnswerer(str(tmp_path / path)).fingerprint
 
 
 def test_a_bad_field_refuses_the_file_or_costs_nothing_else_and_is_named(answers):
@@ -327,7 +276,13 @@ def test_a_bad_field_refuses_the_file_or_costs_nothing_else_and_is_named(answers
     assert all(answer.confidence == 0.75 for answer in read[2:])
 
 
-# Runs
+def test_answers_to_questions_that_the_dataset_leaves_out_are_left_out_and_counted(file, capsys):
+    path = file([*ROWS, {"id": "q9", "answer": "B"}])
+    assert answer(RecordedAnswerer(path), QUESTIONS, left_out=["q9"]) == [Answer("B"), Answer("A")]
+    assert "answers to questions that the dataset leaves out: 1" in capsys.readouterr().err
+    for left_out in ([], ["q8"], [None]):
+        with pytest.raises(DatasetError, match="the dataset has no case 'q9'"):
+            answer(RecordedAnswerer(path), QUESTIONS, left_out=left_out)
 
 
 def settings_of(path, **settings):
@@ -340,9 +295,8 @@ def settings_of(path, **settings):
 def test_a_run_depends_on_the_content_and_the_name_of_the_file_and_not_on_its_folder(file, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     path, moved, changed = file(ROWS, "a.jsonl"), file(ROWS, "elsewhere/a.jsonl"), file(ROWS[::-1], "c.jsonl")
-    assert settings_of(path) == settings_of(moved)
+    assert settings_of(path) == settings_of(moved) == settings_of(file(ROWS, "b.jsonl"), name="a.jsonl")
     assert settings_of(path) != settings_of(changed, name="a.jsonl")
-    assert settings_of(path) == settings_of(file(ROWS, "b.jsonl"), name="a.jsonl")
 
 
 def test_recorded_answers_race_although_a_round_asks_some_questions_alone(application, file, tmp_path):
@@ -353,5 +307,98 @@ def test_recorded_answers_race_although_a_round_asks_some_questions_alone(applic
         file([{"id": case["id"], "answer": letter(case["correct_answer"])} for case in cases()], name)
     files = f"answerer.path={tmp_path}/good.jsonl,{tmp_path}/bad.jsonl"
     race = ["-m", "hydra/sweeper=race", "hydra.sweeper.block=3"]
-    succeeded(application.script_here("run", *race, *case_arguments(tmp_path / "data"), "answerer=recorded", files))
+    arguments = [*race, *case_arguments(tmp_path / "data"), "answerer=recorded", files]
+    assert "leaves out" not in succeeded(application.script_here("run", *arguments)).stderr
     assert {run.data.tags.get("race") for run in application.children()} == {None, "dropped after 6 of 8 questions"}
+
+
+DATA = Path(__file__).parent / "data"
+QUIZ = [json.loads(line) for line in (DATA / "cases.jsonl").read_text(encoding="utf-8").splitlines()]
+OF_QUIZ = [Question(case["id"], "", case["question"], tuple(map(Option, LETTERS, case["options"]))) for case in QUIZ]
+REPORTED = json.loads((DATA / "reported.json").read_text(encoding="utf-8"))
+PAGE = (PROJECT / "docs/recipes.md").read_text(encoding="utf-8")
+
+def blocks(text):
+    """The Python code of a part of the page."""
+    return [block.partition("\n```")[0] for block in text.split("```python\n")[1:]]
+
+
+INSPECT, HARNESS = blocks(PAGE.partition("### Logs of Inspect")[2])[:2]
+
+
+def is_correct(answers):
+    """Whether each answer is correct, in the order of the cases."""
+    return [answer.letter == case["answer"] for answer, case in zip(answers, QUIZ, strict=True)]
+
+
+def accuracy(answers):
+    return sum(is_correct(answers)) / len(QUIZ)
+
+
+@pytest.fixture
+def recipe(tmp_path, monkeypatch):
+    """The answers that a recipe writes, of a log in place of the one that it names."""
+
+    def run(code, log):
+        monkeypatch.chdir(tmp_path)
+        for example in ("quiz.eval", "samples_quiz.jsonl"):
+            code = code.replace(example, str(DATA / log))
+        exec(compile(code, "recipe", "exec"), {})
+        return RecordedAnswerer("answers.jsonl").answer(OF_QUIZ)
+
+    return run
+
+
+@pytest.mark.extra("recipes")
+def test_the_accuracy_of_a_log_of_inspect_is_the_one_that_inspect_reports(recipe):
+    for name in ("quiz", "quiz_shuffled_prompt"):
+        read = recipe(INSPECT, f"{name}.eval")
+        assert accuracy(read) == REPORTED["inspect-ai 0.3.285"][name]
+        assert "ANSWER" in read[0].reasoning
+    with pytest.raises(DatasetError, match=r"the field 'options' is .*'Rome', 'Paris'"):
+        recipe(INSPECT, "quiz_shuffled_dataset.eval")
+
+
+def test_each_answer_of_a_log_of_the_harness_is_right_where_the_harness_says_so(recipe):
+    reported = REPORTED["lm-eval 0.4.13"]
+    for name in ("choice", "text"):
+        log = f"samples_quiz_{name}.jsonl"
+        read = recipe(HARNESS, log)
+        rows = [json.loads(line) for line in (DATA / log).read_text(encoding="utf-8").splitlines()]
+        scored = {row["doc"]["id"]: bool(row["acc"]) for row in rows}
+        assert is_correct(read) == [scored[case["id"]] for case in QUIZ]
+        assert accuracy(read) == reported[f"quiz_{name}"]["acc,none"]
+        assert all(0.2 < answer.confidence <= 1 for answer in read)
+    generated = recipe(HARNESS.replace("'none'", "'strict'"), "samples_quiz_generate.jsonl")
+    assert accuracy(generated) == reported["quiz_generate"]["exact_match,strict"]
+
+
+# PubMedQA
+
+[RECIPE] = [block for block in blocks(PAGE) if block.startswith("# pubmedqa.py")]
+PUBMEDQA = {"__name__": "pubmedqa"}
+exec(compile(RECIPE, "pubmedqa.py", "exec", dont_inherit=True), PUBMEDQA)
+ENTRIES = {  # as in ori_pqal.json
+    "21645374": {"QUESTION": "Does iron help?", "CONTEXTS": ["Anaemia is common.", "Ninety took iron."],
+                 "LONG_ANSWER": "Iron helps.", "final_decision": "yes"},
+    "9": {"QUESTION": "Does tea help?", "CONTEXTS": ["Some drank tea."], "final_decision": "maybe"},
+}  # fmt: skip
+
+
+class TestPubMedQA(DatasetContract):
+    component = PUBMEDQA["PubMedQA"]
+
+    @pytest.fixture(autouse=True)
+    def dataset(self, tmp_path):
+        (tmp_path / "ori_pqal.json").write_text(json.dumps(ENTRIES))
+        type(self).settings = {"path": str(tmp_path / "ori_pqal.json")}
+
+    def test_the_abstract_of_a_question_is_its_relevant_document(self):
+        collection = self.component(**self.settings).load()
+        options = tuple(map(Option, LETTERS, ("yes", "no", "maybe")))
+        rows = {"21645374": ("Does iron help?", "A"), "9": ("Does tea help?", "C")}
+        assert collection.cases == tuple(Case(name, "", text, options, right) for name, (text, right) in rows.items())
+        texts = ["\n".join(entry["CONTEXTS"]) for entry in ENTRIES.values()]
+        assert [document.text for document in collection.documents] == texts
+        judged = [(judgment.query_id, judgment.unit) for judgment in collection.judgments]
+        assert judged == [("21645374",) * 2, ("9",) * 2]

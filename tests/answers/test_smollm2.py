@@ -13,8 +13,8 @@ from ragsweep.datasets.model.cases import LETTERS, Option
 from ragsweep.models.language import smollm2, transformers_model
 from ragsweep.models.language.language_model import Message
 from ragsweep.models.language.smollm2 import SmolLM2Model
-from ragsweep.store.stage_store import NO_STORE, Store
-from ragsweep_answers.answering import Answer, Evidence, LanguageModelAnswerer, Question, Reasoning
+from ragsweep.store.stage_store import NO_STORE
+from ragsweep_answers.answering import Answer, Evidence, LanguageModelAnswerer, Reasoning
 from ragsweep_answers.answering.question import AnswererError
 from ragsweep_answers.answering.reasoning import ChainOfThought, DirectReasoning, TreeOfThoughts
 from ragsweep_answers.answering.reasoning.dialogue import described
@@ -31,11 +31,6 @@ def loaded():
     """The model and its tokenizer."""
     generate = smollm().loaded()
     return generate.model, generate.tokenizer
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(str(tmp_path / "store"))
 
 
 @cache
@@ -56,26 +51,17 @@ def small_blocks(monkeypatch):
     torch.set_num_threads(threads)
 
 
-def prompt_of_blocks(end):
-    """Several blocks of tokens, with another end."""
-    return [Message("user", f"{described(SHORT)}\n\n{end}")]
-
-
-class OfSmolLM2:
-    """A component whose model keeps its responses in the store of a test."""
+class TestDirect(AnswererContract):
+    component = LanguageModelAnswerer
+    settings: ClassVar = {"reasoning": DirectReasoning()}
+    questions = (*QUESTIONS[1:], replace(SHORT, question_id="many", options=tuple(map(Option, LETTERS, LETTERS))))
 
     def make(self, store, **settings):
+        """With a model that keeps its responses in the store of a test."""
         return super().make(store, language_model=SmolLM2Model(store), **settings)
 
 
-class TestDirect(OfSmolLM2, AnswererContract):
-    component = LanguageModelAnswerer
-    settings: ClassVar = {"reasoning": DirectReasoning()}
-    questions = QUESTIONS[1:]
-
-
-class TestChainOfThought(OfSmolLM2, AnswererContract):
-    component = LanguageModelAnswerer
+class TestChainOfThought(TestDirect):
     settings: ClassVar = {"reasoning": ChainOfThought(), "max_tokens": 3}
     questions = QUESTIONS[1:]
 
@@ -84,52 +70,49 @@ def answerer(reasoning, store=NO_STORE, **settings):
     return LanguageModelAnswerer(SmolLM2Model(store), reasoning, **settings)
 
 
-def test_a_response_leaves_half_of_the_context_for_the_prompt():
-    assert answerer(DirectReasoning(), max_tokens=4096).max_tokens == 4096
-    with pytest.raises(ConfigError, match=r"^answerer\.max_tokens: found 4097, expected at most 4096"):
-        answerer(DirectReasoning(), max_tokens=4097)
+ANSWERED = [*CHAT, Message("assistant", "Answer:")]
+BLOCKS = [Message("system", "Be brief."), Message("user", f"{described(SHORT)}\n\nWhich one?")]  # of tokens, several
 
 
-@pytest.mark.parametrize("chat", [CHAT, [Message("system", "Be brief."), *CHAT], prompt_of_blocks("Which one?")])
-def test_a_completion_is_what_greedy_generation_returns(loaded, chat):
+def test_a_completion_is_what_greedy_generation_returns(loaded):
     network, tokenizer = loaded
-    text = tokenizer.apply_chat_template(
-        [message._asdict() for message in chat], tokenize=False, add_generation_prompt=True
-    )
-    prompt = tokenizer(text, return_tensors="pt")
-    tokens = network.generate(**prompt, max_new_tokens=9, do_sample=False)[0, prompt["input_ids"].shape[1] :].tolist()
-    completion = smollm().complete(chat, 9)
-    assert completion.text == tokenizer.decode(tokens, skip_special_tokens=True).strip()
-    assert completion.tokens_in == prompt["input_ids"].shape[1]
-    assert completion.tokens_out == len([token for token in tokens if token not in tokenizer.added_tokens_decoder])
+    for chat in (CHAT, BLOCKS):
+        messages = [message._asdict() for message in chat]
+        text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        prompt = tokenizer(text, return_tensors="pt")
+        length = prompt["input_ids"].shape[1]
+        tokens = network.generate(**prompt, max_new_tokens=9, do_sample=False)[0, length:].tolist()
+        completion = smollm().complete(chat, 9)
+        assert completion.text == tokenizer.decode(tokens, skip_special_tokens=True).strip()
+        written = [token for token in tokens if token not in tokenizer.added_tokens_decoder]
+        assert (completion.tokens_in, completion.tokens_out) == (length, len(written))
+        short = smollm().complete(chat, 2)
+        assert (short.tokens_out, completion.text.startswith(short.text)) == (2, True)
 
 
-@pytest.mark.parametrize("chat", [CHAT, [*CHAT, Message("assistant", "Answer:")], prompt_of_blocks("Which one?")])
-def test_a_score_is_the_sum_of_the_log_probabilities_of_its_tokens(loaded, chat):
+def test_a_score_is_the_sum_of_the_log_probabilities_of_its_tokens_after_any_other_prompt(loaded):
     """By one pass over prompt and continuation, without a cache."""
     import torch
 
     network, tokenizer = loaded
-    opening = [message._asdict() for message in chat[:1]]
-    text = tokenizer.apply_chat_template(opening, tokenize=False, add_generation_prompt=True)
-    prompt = tokenizer(text + "".join(message.content for message in chat[1:]))["input_ids"]
-    continuations = [" the city of Paris", " A", " the city of Paris"]
-    scores = smollm().option_scores(chat, continuations)
-    for continuation, score in zip(continuations, scores.log_likelihoods, strict=True):
-        tokens = tokenizer(continuation)["input_ids"]
-        with torch.inference_mode():
-            logits = network(torch.tensor([prompt + tokens])).logits[0].double().log_softmax(-1)
-        expected = sum(float(logits[len(prompt) + at - 1, token]) for at, token in enumerate(tokens))
-        assert score == pytest.approx(expected, abs=1e-3)
-    assert scores.log_likelihoods[0] == scores.log_likelihoods[2]
-    assert scores.tokens_in == len(prompt)
-
-
-def test_a_prompt_has_the_same_scores_after_any_other():
-    first, second = (prompt_of_blocks(end) for end in ("Which one is right?", "Which one is wrong, and why is it?"))
-    alone = smollm().option_scores(second, [" A", " B", " C", " D"]).log_likelihoods
-    smollm().complete(first, 9)
-    assert smollm().option_scores(second, [" A", " B", " C", " D"]).log_likelihoods == alone
+    for chat in (ANSWERED, BLOCKS[1:]):
+        opening = [message._asdict() for message in chat[:1]]
+        text = tokenizer.apply_chat_template(opening, tokenize=False, add_generation_prompt=True)
+        prompt = tokenizer(text + "".join(message.content for message in chat[1:]))["input_ids"]
+        continuations = [" the city of Paris", " A", " the city of Paris"]
+        scores = smollm().option_scores(chat, continuations)
+        for continuation, score in zip(continuations, scores.log_likelihoods, strict=True):
+            tokens = tokenizer(continuation)["input_ids"]
+            with torch.inference_mode():
+                logits = network(torch.tensor([prompt + tokens])).logits[0].double().log_softmax(-1)
+            expected = sum(float(logits[len(prompt) + at - 1, token]) for at, token in enumerate(tokens))
+            assert score == pytest.approx(expected, abs=1e-3)
+        assert scores.log_likelihoods[0] == scores.log_likelihoods[2]
+        assert scores.tokens_in == len(prompt)
+        smollm().complete([Message("user", f"{described(SHORT)}\n\nWhich one is wrong, and why is it?")], 9)
+        assert smollm().option_scores(chat, continuations).log_likelihoods == scores.log_likelihoods
+    knows = smollm().option_scores([Message("user", "What is the capital of France?")], ["Paris", "Rome", "seven"])
+    assert knows.log_likelihoods[0] == max(knows.log_likelihoods)  # letters would be too hard for it
 
 
 def test_an_answer_is_computed_by_one_thread(loaded):
@@ -143,18 +126,6 @@ def test_an_answer_is_computed_by_one_thread(loaded):
     hook.remove()
     assert {*threads} == {1}
     assert torch.get_num_threads() == 2
-
-
-def test_a_longer_response_begins_like_a_shorter_one():
-    short, long = (smollm().complete(CHAT, length) for length in (2, 8))
-    assert short.tokens_out == 2 < long.tokens_out
-    assert long.text.startswith(short.text)
-
-
-def test_it_knows_what_a_text_says():
-    """A real language model. Letters would be too hard for it."""
-    scores = smollm().option_scores([Message("user", "What is the capital of France?")], ["Paris", "Rome", "seven"])
-    assert scores.log_likelihoods[0] == max(scores.log_likelihoods)
 
 
 def test_a_passage_cannot_end_the_message_that_it_is_in(loaded):
@@ -215,10 +186,6 @@ def test_the_last_passages_of_a_long_prompt_are_left_out(monkeypatch, loaded):
     monkeypatch.setattr(SmolLM2Model, "context", 50)
     with pytest.raises(AnswererError, match=r"^answerer: question 'anaemia' is longer than the 50 tokens"):
         answerer(DirectReasoning()).answer(QUESTIONS[:1])
-
-
-def test_the_answers_of_a_question_with_26_options_can_be_scored():
-    options = tuple(Option(letter, f"{number} tablets") for number, letter in enumerate(LETTERS))
-    [answer] = answerer(DirectReasoning()).answer([Question("q", "", "How many?", options)])
-    assert len(answer.probabilities) == 26
-    assert answer.letter == LETTERS[answer.probabilities.index(max(answer.probabilities))]
+    with pytest.raises(ConfigError, match=r"^answerer\.max_tokens: found 26, expected at most 25"):
+        answerer(DirectReasoning(), max_tokens=26)
+    assert answerer(DirectReasoning(), max_tokens=25).max_tokens == 25  # half of it is left for the prompt

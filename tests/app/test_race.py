@@ -12,8 +12,7 @@ from ragsweep.tasks.metric import Metric
 
 SETTINGS = RaceSettings(block=8, level=0.05, promise="these", margin=0)
 NDCG, LOSS = Metric("ndcg", "NDCG", low=0, high=1), Metric("loss", "Loss", low=0, high=4, higher_is_better=False)
-DRAWN = np.random.default_rng(3)
-VALUES = np.clip(DRAWN.normal([[0.2], [0.5], [0.8]], 0.2, (3, 96)), 0, 1)  # [racers, questions]
+VALUES = np.clip(np.random.default_rng(3).normal([[0.2], [0.5], [0.8]], 0.2, (3, 96)), 0, 1)  # [racers, questions]
 
 
 def held(values, metric=NDCG, *, groups=None, cutoffs=(5, 5, 5), fails=()):
@@ -35,8 +34,7 @@ def test_those_in_the_race_are_asked_the_same_questions_in_one_order(capsys):
     questions = [question for _, asked in rounds for question in asked]
     assert questions == [str(number) for number in range(len(questions))]
     assert [len(asked) for _, asked in rounds] == [8] * len(rounds)
-    left = [set(places) for places, _ in rounds]
-    assert all(later <= earlier for earlier, later in pairwise(left))
+    assert all({*later} <= {*earlier} for (earlier, _), (later, _) in pairwise(rounds))
     assert [racer.name for racer in record.dropped] == ["r0", "r1"]
     spent = sum(len(places) * len(asked) for places, asked in rounds)
     assert record.evaluations == spent + 96 - len(questions)  # the winner is measured on all
@@ -61,6 +59,11 @@ def test_questions_of_one_group_are_one_draw():
     alone, _ = held(VALUES)
     assert [racer.questions for racer in copied.dropped] == [3 * racer.questions for racer in alone.dropped]
     assert len(rounds[0][1]) == 24
+
+
+def test_it_says_nothing_of_a_price_that_nothing_has(capsys):
+    held(VALUES, fails={0, 1, 2})
+    assert "as cheap" not in capsys.readouterr().err
 
 
 def test_one_that_fails_leaves_and_is_measured_with_the_others():

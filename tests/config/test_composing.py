@@ -1,17 +1,18 @@
-"""Jobs that share a composition get what Hydra would have composed for each of them."""
+"""Jobs that share a composition get what Hydra would have composed; and what Hydra would ignore without a word."""
 
-import copy
 from functools import cache
 
 import cloudpickle
 import hydra
+import loaded_yaml
 import pytest
-from hydra.core.config_loader import ConfigLoader
 from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 from omegaconf import OmegaConf
 
 from ragsweep.config.composing import SharingLoader
+from ragsweep.config.ignored_input import refuse_ignored, refuse_unread
+from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import CONF, register_resolvers
 
 SWEEPS = {
@@ -40,8 +41,10 @@ SWEEPS = {
 
 @pytest.fixture(scope="module")
 def loader():
+    """Hydra's own; it reads each file of the project once."""
     register_resolvers()
-    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+    with pytest.MonkeyPatch.context() as patch, hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        patch.setattr("omegaconf.OmegaConf.load", loaded_yaml.load)
         yield GlobalHydra.instance().config_loader()
 
 
@@ -71,46 +74,19 @@ def test_a_shared_configuration_is_the_one_that_hydra_composes(loader, master_of
 
 
 @pytest.mark.usefixtures("long_work")
-def test_a_job_that_changes_its_configuration_leaves_the_next_alone(loader, master_of):
-    master = master_of()
+def test_jobs_that_choose_the_same_options_are_composed_once_and_change_their_own_copy(loader, master_of, monkeypatch):
+    composed, compose, master = [], loader.load_sweep_config, master_of()
+    monkeypatch.setattr(loader, "load_sweep_config", lambda *job: composed.append(job) or compose(*job))
     sharing = SharingLoader(loader)
-    first = sharing.load_sweep_config(master, ["k=3"])
-    before = copy.deepcopy(first)
-    OmegaConf.update(first, "retriever.alpha", 0.123)
-    assert sharing.load_sweep_config(master, ["k=3"]) == before
-
-
-class Counting(ConfigLoader):
-    """Counts what Hydra's loader composes."""
-
-    def __init__(self, loader):
-        self.loader, self.composed = loader, 0
-
-    def load_sweep_config(self, *job):
-        self.composed += 1
-        return self.loader.load_sweep_config(*job)
-
-    def __getattribute__(self, name):
-        own = object.__getattribute__(self, "__dict__")
-        return (
-            object.__getattribute__(self, name) if name in {*own, "load_sweep_config"} else getattr(own["loader"], name)
-        )
-
-
-Counting.__abstractmethods__ = frozenset()
-
-
-@pytest.mark.usefixtures("long_work")
-def test_jobs_that_choose_the_same_options_are_composed_once(loader, master_of):
-    counting = Counting(loader)
-    sharing = SharingLoader(counting)
     for alpha in (0, 0.5, 1):
         for k in (3, 5):
-            config = sharing.load_sweep_config(master_of(), [f"retriever.alpha={alpha}", "retriever=hybrid", f"k={k}"])
+            config = sharing.load_sweep_config(master, [f"retriever.alpha={alpha}", "retriever=hybrid", f"k={k}"])
             assert (config.retriever.alpha, config.k) == (alpha, k)
-    assert counting.composed == 1
-    sharing.load_sweep_config(master_of(), ["retriever=sparse", "k=3"])
-    assert counting.composed == 2
+            config.retriever.sparse.b = 0.1
+    assert len(composed) == 1
+    assert sharing.load_sweep_config(master, ["retriever=hybrid"]).retriever.sparse.b == 0.75
+    sharing.load_sweep_config(master, ["retriever=sparse", "k=3"])
+    assert len(composed) == 2
 
 
 @pytest.mark.usefixtures("long_work")
@@ -118,3 +94,69 @@ def test_a_worker_gets_one_loader_however_often_a_launcher_brings_it(loader):
     brought = cloudpickle.dumps(SharingLoader(loader))
     assert cloudpickle.loads(brought) is cloudpickle.loads(brought)
     assert cloudpickle.loads(cloudpickle.dumps(SharingLoader(loader))) is not cloudpickle.loads(brought)
+
+
+GIVEN_TWICE = [  # overrides, and what the refusal names, first the setting
+    (["k=1,3", "seed=1", "k=5"], ["k", "1,3", "5"]),
+    (["retriever=sparse", "retriever=sparse,dense"], ["retriever", "sparse", "sparse,dense"]),
+    (["+x=1", "x=2", "++x=3"], ["x", "1", "2", "3"]),
+    (["hydra.run.dir=a", "hydra.run.dir=b"], ["hydra.run.dir", "a", "b"]),
+    (["chunker.size=2", "chunker={size:3}"], ["chunker.size", "chunker={size"]),
+]
+HOMES = ["store.path=~/mine", "store.path='~/mine'", "dataset.path=/a,~/b", '+x="~/mine"']  # only a shell names them
+
+
+def test_a_setting_given_twice_is_refused_with_its_values_and_so_is_a_home_that_only_a_shell_would_name():
+    refuse_ignored(["~evaluation.metrics", "+evaluation.metrics={}", "k=3", "k.x=3"])  # deleted, and set anew
+    refuse_ignored(["~reranker", "x=a~/b"])
+    for given, named in GIVEN_TWICE:
+        with pytest.raises(ConfigError) as refused:
+            refuse_ignored(given)
+        words = str(refused.value).replace(":", " ").replace(";", " ").split()
+        assert (words[0], {*named} - {*words}) == (named[0], set())
+    for override in HOMES:
+        with pytest.raises(ConfigError, match=r"~ is not expanded here; .*\$HOME"):
+            refuse_ignored([override])
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Writes files into the folder of a project, and returns this."""
+    monkeypatch.setenv("RAGSWEEP_PROJECT", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    def write(**files):
+        for name, text in files.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text)
+        return tmp_path
+
+    return write
+
+
+def test_a_file_that_hydra_does_not_read_is_named_and_a_recorded_configuration_with_its_command(write, capsys):
+    for name in ("config.yaml", "defaults.yaml", "hydra/default.yaml", "retriever/mine.yml"):
+        file = write(**{f"conf/{name}": "k: 1\n"}) / "conf" / name
+        with pytest.raises(ConfigError) as refused:
+            refuse_unread()
+        assert str(refused.value).startswith(f"{file}: is not read; ")
+        file.unlink()
+    project = write(**{"config.yaml": "k: 1\n"})  # beside the folder of groups
+    refuse_unread()
+    assert capsys.readouterr().err.startswith(f"{project}/config.yaml: ")
+    write(**{"a run/config.yaml": "task: {_target_: x}\ntracking: {uri: x}\n", "a run/overrides.yaml": "[]"})
+    with pytest.raises(ConfigError) as refused:
+        refuse_unread(["-m", "k=1,3"], added="a run")
+    assert str(refused.value).endswith(f"cd {project} && ragsweep run --from 'a run/config.yaml' -m k=1,3")
+
+
+def test_files_that_are_read_are_left_alone_also_in_another_folder_of_groups(write):
+    groups = ("conf/retriever/mine", "conf/hydra/launcher/mine", "conf/experiment/deep/mine", "extra/retriever/mine")
+    project = write(**{f"{name}.yaml": "k1: 1\n" for name in groups})
+    write(**{"conf/base.yaml": "k: 1\n", "conf/experiment/mine.yaml": "defaults: [/base@_global_]\n"})
+    (project / "conf/.#mine.yaml").symlink_to("me@here")  # while an editor has a file open
+    for added in (None, "conf", "extra"):
+        refuse_unread(added=added)
+    write(**{"extra/retriever/sparse.yaml": "k1: 1\n"})
+    with pytest.raises(ConfigError, match=r"extra/retriever/sparse\.yaml: .*rename.*RAGSWEEP_PROJECT"):
+        refuse_unread(added="extra")

@@ -41,14 +41,12 @@ def drawn(folder, draw=by_process, *args):
     return int(charts[0].title)
 
 
-def test_charts_are_drawn_by_the_second_process(second_process, tmp_path):
+def test_charts_are_drawn_by_the_second_process_and_here_what_cannot_be_sent(second_process, tmp_path):
     assert [drawn(tmp_path), drawn(tmp_path)] == [second_process, second_process]
-
-
-def test_an_error_comes_back_and_does_not_end_the_process(second_process, tmp_path):
+    assert drawn(tmp_path, by_process, lambda: None) == os.getpid()
     with pytest.raises(ZeroDivisionError):
         drawn(tmp_path, failing)
-    assert drawn(tmp_path) == second_process
+    assert drawn(tmp_path) == second_process  # an error does not end it
 
 
 def test_what_a_killed_process_owes_is_drawn_here(second_process, tmp_path):
@@ -61,11 +59,6 @@ def test_what_a_killed_process_owes_is_drawn_here(second_process, tmp_path):
 
 def test_without_the_process_charts_are_drawn_here(tmp_path):
     assert drawn(tmp_path) == os.getpid()
-
-
-def test_what_cannot_be_sent_is_drawn_here(second_process, tmp_path):
-    assert drawn(tmp_path, by_process, lambda: None) == os.getpid()
-    assert drawn(tmp_path) == second_process
 
 
 START = """

@@ -1,7 +1,9 @@
 """Datasets written in the layout of BEIR and read back: the same texts, queries, grades, and numbers."""
 
+from dataclasses import replace
+
 import pytest
-from application import Application, in_this_process, printed_arguments
+from application import in_this_process, printed_arguments
 from conversions import converted, metrics
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,23 +28,12 @@ PAGES = ("Iron tablets, daily.", "", "Birth plan; worms.")
 
 def small(unit="document", **changed):
     """Two documents, two questions with types and fields, and judgments with grades."""
-    documents = with_keys(
-        [
-            Document.from_pages("a b.pdf", [(str(n), f"a b.pdf#{n}", text) for n, text in enumerate(PAGES, start=1)]),
-            Document.from_pages("c", [("1", "c#1", "Zinc for {} days.\nCafé.")]),
-        ],
-        unit if unit != "passage" else "page",
-    )
-    units = {"document": ("a b.pdf", "c"), "page": ("a b.pdf#3", "c#1"), "page_number": ("3", "1")}
+    paged = Document.from_pages("a b.pdf", [(str(n), f"a b.pdf#{n}", text) for n, text in enumerate(PAGES, start=1)])
+    documents = with_keys([paged, Document.from_pages("c", [("1", "c#1", "Zinc for {} days.\nCafé.")])], unit)
+    first, second = {"document": ("a b.pdf", "c"), "page": ("a b.pdf#3", "c#1"), "page_number": ("3", "1")}[unit]
     queries = (Query("q1", "What of\n iron?", "fact", (("author", "Zoë"), ("id", "x"))), Query("q 2", "Zinc"))
-    judgments, references = (), ()
-    if unit == "passage":
-        references = (Reference("q1", "c", 0, 4), Reference("q1", "c", 9, 16), Reference("q 2", "a b.pdf", 0, 4))
-    else:
-        judgments = (Judgment("q1", units[unit][0], 2), Judgment("q 2", units[unit][1], 1))
-    of = "page" if unit == "page_number" else unit
-    fields = {"name": "small", "unit": of, "documents": documents, "queries": queries, "judgments": judgments}
-    return Collection(**{**fields, "references": references, **changed})
+    judgments = (Judgment("q1", first, 2), Judgment("q 2", second, 1))
+    return replace(Collection("small", unit.removesuffix("_number"), documents, queries, judgments), **changed)
 
 
 def texts(collection):
@@ -53,29 +44,32 @@ def texts(collection):
     return {page.unit: document.text[page.start : page.end].strip() for page, document in pages}
 
 
-@pytest.mark.parametrize(
-    ("unit", "lost"),
-    [("document", "the pages of 1 document"), ("page", "which document each of 4 pages is of: each is a document now")],
-)
-def test_texts_queries_and_grades_are_read_back_and_what_is_lost_is_said(tmp_path, unit, lost):
-    collection = small(unit)
+def test_texts_queries_and_grades_are_read_back_and_what_is_lost_is_said(tmp_path):
+    lost_of = {
+        "document": "the pages of 1 document",
+        "page": "which document each of 4 pages is of: each is a document now",
+    }
     absent = Judgment("q1", "absent", 1)
-    losses, again = converted(tmp_path, small(unit, judgments=(*collection.judgments, absent)))
-    assert lost in losses
-    assert texts(again) == texts(collection)
-    assert again.queries == collection.queries
-    assert set(again.judgments) == {*collection.judgments, absent}
-
-
-def test_queries_that_the_layout_of_beir_does_not_give_back_are_counted(tmp_path):
-    lost, again = converted(tmp_path, small(judgments=(Judgment("q1", "c", 1),)))
-    assert "1 query without a judgment: they are written, but not read again" in lost
+    for unit, lost in lost_of.items():
+        collection = small(unit)
+        losses, again = converted(tmp_path / unit, small(unit, judgments=(*collection.judgments, absent)))
+        assert lost in losses
+        assert texts(again) == texts(collection)
+        assert again.queries == collection.queries
+        assert set(again.judgments) == {*collection.judgments, absent}
+    judgment, queries = Judgment("q1", "c", 1), (*small().queries, Query("q3", "Tea"))
+    losses, again = converted(tmp_path / "unjudged", small(judgments=(judgment,), queries=queries))
+    assert "2 queries without a judgment: they are written, but not read again" in losses
     assert [query.query_id for query in again.queries] == ["q1"]
 
 
+SPANS = (Reference("q1", "c", 0, 4),)
 BLANK = (Query("q 2", "a"), Query("q1 ", "c"))
 REFUSED = [
-    (small("passage"), "small: judges spans of text, which beir cannot express"),
+    (
+        replace(small(), unit="passage", judgments=(), references=SPANS),
+        "small: judges spans of text, which beir cannot express",
+    ),
     (small("page_number"), "small: judges page numbers of any document, which beir cannot express"),
     (small(documents=()), "small: has no documents"),
     (small(judgments=()), "small: has no judgments"),
@@ -83,24 +77,17 @@ REFUSED = [
 ]
 
 
-def test_what_a_format_cannot_express_at_all_is_refused_and_nothing_is_left(tmp_path):
+def test_of_a_conversion_that_is_refused_or_fails_in_the_middle_nothing_is_left(tmp_path):
     out = tmp_path / "out"
     assert all_misses((refusal(lambda c=collection: convert(c, out)), fact) for collection, fact in REFUSED) == []
+    broken = small(documents=(*small().documents, Document.from_pages("d", [("1", "d", "\ud800")])))
+    with pytest.raises(UnicodeEncodeError):
+        convert(broken, out)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_with_something_in_it_is_never_written_to(tmp_path):
     (tmp_path / "mine").write_text("mine")
     for out in (tmp_path, tmp_path / "mine"):
         expect_refusal(lambda out=out: convert(small(), out), "--out: ", " exists")
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
-
-
-def test_nothing_is_left_of_a_conversion_that_fails_in_the_middle(tmp_path):
-    broken = small(documents=(*small().documents, Document.from_pages("d", [("1", "d", "\ud800")])))
-    with pytest.raises(UnicodeEncodeError):
-        convert(broken, tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
 
 
 NAMES = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1, max_size=8).filter(str.strip)
@@ -166,7 +153,22 @@ def test_scifact_gives_the_same_numbers(tmp_path, real_data):
     assert metrics(again, PageChunker()) == metrics(collection, PageChunker())
 
 
-# Through the command
+@pytest.mark.usefixtures("long_work")
+def test_the_command_writes_what_it_says_and_the_settings_that_it_shows_read_it(tmp_path, dataset):
+    process = in_this_process(tmp_path, "convert", *dataset, "--to", "beir", "--out", "it's {a}, $b")
+    assert process.returncode == 0, process.stderr
+    assert "lost: which document each of 7 pages is of: each is a document now\n" in process.stderr
+    made, command = process.stdout.splitlines()
+    assert made.startswith("it's {a}, $b: 2 documents, 5 queries, ")
+    assert command.endswith(" chunker=recursive")
+    assert sorted(path.name for path in (tmp_path / "it's {a}, $b").iterdir()) == [
+        "corpus.jsonl",
+        "qrels",
+        "queries.jsonl",
+    ]
+    _, *shown = printed_arguments(command)
+    again = in_this_process(tmp_path, "convert", *shown, "--to", "beir", "--out", "again")
+    assert again.stdout.splitlines()[0].startswith("again: 7 documents, 5 queries, "), again.stderr
 
 
 @pytest.mark.usefixtures("long_work")
@@ -174,46 +176,20 @@ def test_the_printed_command_has_the_settings_of_the_chunker_from_wherever_they_
     (tmp_path / "conf/chunker").mkdir(parents=True)
     mine = "_target_: ragsweep.datasets.FixedChunker\nsize: 77\noverlap: 0\nunit: characters\n"
     (tmp_path / "conf/chunker/mine.yaml").write_text(f"{mine}across_pages: true\ntokenizer: null\n")
-    chosen = ["chunker=sentence", "chunker.size=300", "chunker.across_pages=true"]
-    process = in_this_process(tmp_path, "convert", *dataset, *chosen, "--to", "beir", "--out", "a")
-    assert process.stdout.splitlines()[1].endswith(" chunker=sentence chunker.size=300 chunker.across_pages=true")
-    process = in_this_process(tmp_path, "convert", *dataset, "chunker=mine", "--to", "beir", "--out", "b")
-    assert process.stdout.splitlines()[1].endswith(" chunker=mine"), process.stderr
-
-
-@pytest.mark.usefixtures("processes")
-def test_the_command_writes_what_it_says(tmp_path, cache):
-    arguments = ["dataset=cho_manual", f"store.path={cache}", "--to", "beir", "--out", "made/here"]
-    process = Application(tmp_path, cache).start_script("convert", *arguments)
-    assert process.returncode == 0, process.stderr
-    assert process.stderr == ("lost: which document each of 140 pages is of: each is a document now\n")
-    assert process.stdout.splitlines()[0].startswith("made/here: 1 document, 133 queries, ")
-    assert process.stdout.splitlines()[1].endswith(" chunker=recursive")
-    made = tmp_path / "made/here"
-    assert sorted(path.name for path in made.iterdir()) == ["corpus.jsonl", "qrels", "queries.jsonl"]
-    assert len(beir_dataset("made", str(made)).load().queries) == 133
+    chosen = "chunker=sentence chunker.size=300 chunker.across_pages=true"
+    for out, chunker in (("a", chosen), ("b", "chunker=mine")):
+        process = in_this_process(tmp_path, "convert", *dataset, *chunker.split(), "--to", "beir", "--out", out)
+        assert process.stdout.splitlines()[1].endswith(f" {chunker}"), process.stderr
 
 
 @pytest.mark.usefixtures("long_work")
-def test_the_settings_that_it_shows_read_the_files_of_an_odd_folder(tmp_path, dataset):
-    process = in_this_process(tmp_path, "convert", *dataset, "--to", "beir", "--out", "it's {a}, $b")
-    assert process.returncode == 0, process.stderr
-    _, *shown = printed_arguments(process.stdout.splitlines()[-1])
-    again = in_this_process(tmp_path, "convert", *shown, "--to", "beir", "--out", "again")
-    assert again.stdout.splitlines()[0].startswith("again: 7 documents, 5 queries, "), again.stderr
-
-
-@pytest.mark.usefixtures("long_work")
-@pytest.mark.parametrize(
-    ("arguments", "fact"),
-    [
+def test_the_command_refuses_in_one_line(tmp_path):
+    for arguments, fact in (
         (["dataset=beir", "dataset.path=nowhere"], "dataset.path: nowhere does not exist"),
         (["dataset=cho_manual", "--to", "spans"], "--to: invalid choice: 'spans'"),
-    ],
-)
-def test_the_command_refuses_in_one_line(tmp_path, arguments, fact):
-    process = in_this_process(tmp_path, "convert", *arguments, "--to", "beir", "--out", "made")
-    assert process.returncode == 2
-    assert fact in process.stderr.splitlines()[-1]
-    assert "Traceback" not in process.stderr
-    assert not (tmp_path / "made").exists()
+    ):
+        process = in_this_process(tmp_path, "convert", *arguments, "--to", "beir", "--out", "made")
+        assert process.returncode == 2
+        assert fact in process.stderr.splitlines()[-1]
+        assert "Traceback" not in process.stderr
+        assert not (tmp_path / "made").exists()

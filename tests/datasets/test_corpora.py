@@ -1,19 +1,28 @@
-"""Documents in the formats that people have."""
+"""Documents in the formats that people have; and the suites of what reads them and the questions about them."""
 
 import gzip
-import json
+from pathlib import Path
 from typing import ClassVar
 
 import docx
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from read_strictly import write_table
 from small import write_pdf
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.datasets import NoCorpus, PdfDocuments, TableCorpus, TextCorpus
-from ragsweep.testing import ComponentContract, CorpusContract
+from ragsweep.datasets import (
+    BeirQuestions,
+    Document,
+    NoCorpus,
+    OwnDataset,
+    PdfDocuments,
+    TableCorpus,
+    TableQuestions,
+    TextCorpus,
+)
+from ragsweep.testing import ComponentContract, CorpusContract, DatasetContract, QuestionsContract
 
 ROWS = [{"id": "a", "text": "Iron tablets"}, {"id": "b", "text": "Birth plan"}]
 
@@ -22,44 +31,28 @@ def texts(corpus):
     return {document.source: document.text for document in corpus.read()}
 
 
-def table(path, rows):
-    """Write rows in the format that the name says."""
-    frame = pd.DataFrame(rows)
-    if path.name.endswith(".parquet"):
-        frame.to_parquet(path)
-    elif path.name.endswith(".json"):
-        path.write_text(json.dumps(rows))
-    elif ".jsonl" in path.name:
-        frame.to_json(path, orient="records", lines=True)
-    else:
-        frame.to_csv(path, index=False, sep="\t" if ".tsv" in path.name else ",")
-    return str(path)
+def pages(document):
+    return [(page.page_number, document.text[page.start : page.end]) for page in document.pages]
 
 
-def test_a_table_is_read_in_each_format(tmp_path):
+def test_a_table_is_read_in_each_format_and_a_part_of_one_is_said_to_be_one(tmp_path, capsys):
     for kind in ("csv", "csv.gz", "tsv", "tsv.gz", "json", "jsonl", "jsonl.gz", "parquet"):
-        corpus = TableCorpus(table(tmp_path / f"docs.{kind}", ROWS))
+        corpus = TableCorpus(write_table(tmp_path / f"docs.{kind}", ROWS))
         assert texts(corpus) == {"a": "Iron tablets", "b": "Birth plan"}, kind
+    for parts in (1, 3):  # as the Hugging Face hub names the files of a table
+        TableCorpus(write_table(tmp_path / f"a-00000-of-0000{parts}.jsonl", ROWS)).read()
+        assert ("one of 3 files of a table" in capsys.readouterr().err) is (parts == 3)
 
 
-@pytest.mark.parametrize(("name", "is_part"), [("a-00000-of-00003.jsonl", True), ("a-00000-of-00001.jsonl", False)])
-def test_a_part_of_a_table_is_said_to_be_one(tmp_path, capsys, name, is_part):
-    """As the Hugging Face hub names the files of a table."""
-    TableCorpus(table(tmp_path / name, ROWS)).read()
-    assert ("one of 3 files of a table" in capsys.readouterr().err) is is_part
-
-
-def test_the_columns_of_a_table_have_any_name_and_ids_may_be_numbers(tmp_path):
-    path = table(tmp_path / "docs.parquet", [{"key": 7, "body": "tablets", "head": "Iron"}])
+def test_the_columns_of_a_table_have_any_name_ids_may_be_numbers_and_each_row_may_be_a_page(tmp_path):
+    (tmp_path / "odd.jsonl").write_bytes(b'\xef\xbb\xbf{"id": "a b", "text": "x", "n": 1e999}\r\n')
+    assert texts(TableCorpus(str(tmp_path / "odd.jsonl"))) == {"a b": "x"}  # what is odd in it is clear, or not read
+    path = write_table(tmp_path / "docs.parquet", [{"key": 7, "body": "tablets", "head": "Iron"}])
     assert texts(TableCorpus(path, id="key", text="body", title="head")) == {"7": "Iron tablets"}
-
-
-def test_each_row_may_be_a_page(tmp_path):
     rows = [("m", "i", "Preface"), ("n", "1", "Other"), ("m", "1", ""), ("m", "2", "Iron")]
-    path = table(tmp_path / "docs.csv", [dict(zip(("id", "page", "text"), row, strict=True)) for row in rows])
+    path = write_table(tmp_path / "docs.csv", [dict(zip(("id", "page", "text"), row, strict=True)) for row in rows])
     manual, other = TableCorpus(path, page="page").read()
-    pages = [(page.page_number, manual.text[page.start : page.end]) for page in manual.pages]
-    assert pages == [("i", "Preface"), ("1", ""), ("2", "Iron")]
+    assert pages(manual) == [("i", "Preface"), ("1", ""), ("2", "Iron")]
     assert other.source == "n"
 
 
@@ -67,94 +60,49 @@ def test_each_row_may_be_a_page(tmp_path):
 def test_every_text_survives_each_format(tmp_path_factory, written):
     rows = [{"id": f"d{number}", "text": text} for number, text in enumerate(written)]
     for name in ("docs.csv", "docs.parquet", "docs.jsonl"):
-        corpus = TableCorpus(table(tmp_path_factory.mktemp("any") / name, rows))
+        corpus = TableCorpus(write_table(tmp_path_factory.mktemp("any") / name, rows))
         assert list(texts(corpus).values()) == [text.strip() for text in written]
 
 
-def test_text_is_taken_as_it_is(tmp_path):
+def test_text_is_taken_as_it_is_and_other_files_are_counted_and_left_out(tmp_path, capsys):
     text = "# Iron\r\n\r\nTablets 💊.\r\n"
     (tmp_path / "iron.md").write_bytes(text.encode())
     (tmp_path / "plan.txt.gz").write_bytes(gzip.compress(b"Birth\fplan"))  # a form feed begins a page
-    assert texts(TextCorpus(str(tmp_path))) == {"iron.md": text, "plan.txt.gz": "Birth\fplan"}
+    (tmp_path / "image.png").write_bytes(b"png")
+    (tmp_path / "a.py").write_text("x = 1")
+    (tmp_path / "__MACOSX").mkdir()
+    for name in ("__MACOSX/._iron.txt", "~$iron.docx"):  # of macOS and of Word, no documents
+        (tmp_path / name).write_bytes(b"\0\5\x16\7\xff")
+    expected = {"iron.md": text, "plan.txt.gz": "Birth\fplan"}
+    assert texts(TextCorpus(str(tmp_path))) == expected
+    assert "files of other kinds, left out: 2 (a.py" in capsys.readouterr().err
     [document] = TextCorpus(str(tmp_path / "plan.txt.gz")).read()
-    pages = [(page.page_number, document.text[page.start : page.end]) for page in document.pages]
-    assert pages == [("1", "Birth"), ("2", "plan")]
+    assert pages(document) == [("1", "Birth"), ("2", "plan")]
+    assert texts(TextCorpus(str(tmp_path), plain=[".PY"])) == {"a.py": "x = 1", **expected}
+    with pytest.raises(ConfigError, match=r"corpus\.plain: found .*, expected a list of endings"):
+        TextCorpus(str(tmp_path), plain=["py"])
 
 
-def test_a_web_page_becomes_markdown_without_scripts_and_links(tmp_path):
-    page = "<html><head><title>t</title><style>p {}</style></head><body><h2>Iron</h2><script>alert(1)</script>"
-    page += "<p>With <b>lemon</b>&nbsp;<a href='http://example.org/x'>water</a>.<img src='x.png'></p></body></html>"
-    (tmp_path / "iron.html").write_text(page)
-    assert texts(TextCorpus(str(tmp_path / "iron.html"))) == {"iron.html": "## Iron\n\nWith lemon\xa0water."}
-
-
-def test_the_words_of_a_web_page_stay_whole_and_a_merged_cell_is_one(tmp_path):
-    pages = {
+def test_a_web_page_becomes_markdown_without_scripts_and_links_and_its_words_stay_whole(tmp_path):
+    head = "<head><title>t</title><style>p {}</style></head>"
+    body = "<h2>Iron</h2><script>alert(1)</script><p>With <b>lemon</b>&nbsp;"
+    page = f"<html>{head}<body>{body}<a href='http://example.org/x'>water</a>.<img src='x.png'></p></body></html>"
+    web_pages = {
+        page: "## Iron\n\nWith lemon\xa0water.",
         "<?xml version='1.0' encoding='utf-8'?><!DOCTYPE html><html><body><p>Iron</p></body></html>": "Iron",
         "<p>set max_dose to 2*3</p>": "set max_dose to 2*3",
         "<p><ruby>鉄<rp>(</rp><rt>てつ</rt><rp>)</rp>分<rt>ぶん</rt></ruby></p>": "鉄分",
     }
-    for columns in ("2", "100%", "\u00b2", "-3", "1000000000"):
+    for columns in ("2", "100%", "\u00b2", "-3", "1000000000"):  # a merged cell is one
         cells = f"<tr><td colspan='{columns}' rowspan=2>a</td><td>b</td></tr><tr><td>c</td></tr>"
-        pages[f"<table>{cells}</table>"] = "abc"
-    for page, expected in pages.items():
+        web_pages[f"<table>{cells}</table>"] = "abc"
+    wrong = []
+    for page, expected in web_pages.items():
         (tmp_path / "page.xhtml").write_text(page)
         [text] = texts(TextCorpus(str(tmp_path))).values()
-        assert text == expected or "".join(text.split()).replace("-", "").replace("|", "") == expected, page
-
-
-@pytest.mark.usefixtures("long_work")
-def test_a_word_document_becomes_markdown_with_its_headings_and_tables(tmp_path):
-    word = docx.Document()
-    word.add_heading("Iron", 1)
-    word.add_paragraph("Take it daily.")
-    table = word.add_table(1, 2)
-    table.cell(0, 0).text, table.cell(0, 1).text = "dose", "60 mg"
-    inner = table.cell(0, 1).add_table(1, 2)  # a table in a cell keeps its text
-    inner.cell(0, 0).text, inner.cell(0, 1).text = "one", "two"
-    word.save(str(tmp_path / "iron.docx"))
-    [document] = TextCorpus(str(tmp_path / "iron.docx")).read()
-    assert document.text.startswith("# Iron\n\nTake it daily.")
-    assert "| dose | 60 mg one two |" in document.text
-
-
-def test_files_of_other_kinds_are_counted_and_left_out(tmp_path, capsys):
-    (tmp_path / "iron.txt").write_text("Iron")
-    (tmp_path / "image.png").write_bytes(b"png")
-    (tmp_path / "__MACOSX").mkdir()
-    for name in ("__MACOSX/._iron.txt", "~$iron.docx"):  # of macOS and of Word, no documents
-        (tmp_path / name).write_bytes(b"\0\5\x16\7\xff")
-    assert list(texts(TextCorpus(str(tmp_path)))) == ["iron.txt"]
-    assert "files of other kinds, left out: 1 (image.png" in capsys.readouterr().err
-
-
-class TestTable(CorpusContract):
-    component = TableCorpus
-
-    @pytest.fixture(autouse=True)
-    def corpus(self, tmp_path):
-        rows = [{**row, "page": page} for row in ROWS for page in "12"]
-        type(self).settings = {"path": table(tmp_path / "docs.csv", rows), "page": "page"}
-
-
-class TestText(CorpusContract):
-    component = TextCorpus
-    settings: ClassVar = {}
-
-    @pytest.fixture(autouse=True)
-    def corpus(self, tmp_path):
-        (tmp_path / "iron.txt").write_text("Iron\f\ftablets")
-        (tmp_path / "plan.html").write_text("<p>Plan</p>")
-        type(self).settings = {"path": str(tmp_path)}
-
-
-class TestPdfs(CorpusContract):
-    component = PdfDocuments
-
-    @pytest.fixture(autouse=True)
-    def corpus(self, tmp_path):
-        write_pdf(tmp_path / "iron.pdf", ["Iron", "", "tablets"])
-        type(self).settings = {"path": str(tmp_path)}
+        cells = "".join(text.split()).replace("-", "").replace("|", "")
+        wrong += [] if expected == (cells if "<table>" in page else text) else [(page, text)]
+    assert wrong == []
 
 
 SPACES = 'xmlns:v="urn:schemas-microsoft-com:vml" ' + " ".join(
@@ -196,26 +144,71 @@ WORD_PARTS = [  # what stands in a paragraph, and its text
 ]
 
 
+@pytest.mark.usefixtures("long_work")
 @pytest.mark.extra("documents")
-def test_the_text_of_a_word_document_is_read_once_whatever_is_around_it(tmp_path):
+def test_a_word_document_becomes_markdown_and_its_text_is_read_once_whatever_is_around_it(tmp_path):
     from docx.oxml import parse_xml
 
-    document = docx.Document()
+    word = docx.Document()
+    word.add_heading("Iron", 1)
+    word.add_paragraph("Take it daily.")
+    table = word.add_table(1, 2)
+    table.cell(0, 0).text, table.cell(0, 1).text = "dose", "60 mg"
+    inner = table.cell(0, 1).add_table(1, 2)  # a table in a cell keeps its text
+    inner.cell(0, 0).text, inner.cell(0, 1).text = "one", "two"
     for inside, _ in WORD_PARTS:
-        document.add_paragraph("Before ")._p.append(parse_xml(f"<w:p {SPACES}>{inside}</w:p>")[0])
-    document.save(tmp_path / "a.docx")
-    [read] = texts(TextCorpus(str(tmp_path / "a.docx"))).values()
-    lines = [" ".join(part.split()) for part in read.replace("\\", "").split("Before")[1:]]
+        word.add_paragraph("Before ")._p.append(parse_xml(f"<w:p {SPACES}>{inside}</w:p>")[0])
+    word.save(str(tmp_path / "iron.docx"))
+    [text] = texts(TextCorpus(str(tmp_path / "iron.docx"))).values()
+    assert text.startswith("# Iron\n\nTake it daily.")
+    assert "| dose | 60 mg one two |" in text
+    lines = [" ".join(part.split()) for part in text.replace("\\", "").split("Before")[1:]]
     assert lines == [text for _, text in WORD_PARTS]
 
 
-def test_further_endings_are_read_as_plain_text(tmp_path):
-    for name in ("a.py", "b.md", "c.png"):
-        (tmp_path / name).write_text("x = 1")
-    assert [*texts(TextCorpus(str(tmp_path)))] == ["b.md"]
-    assert [*texts(TextCorpus(str(tmp_path), plain=[".PY"]))] == ["a.py", "b.md"]
-    with pytest.raises(ConfigError, match=r"corpus\.plain: found .*, expected a list of endings"):
-        TextCorpus(str(tmp_path), plain=["py"])
+# The suites
+
+WORMS = "Worms. Worms."
+REFERENCES = '[{"question": "q", "corpus_id": "n", "references": [{"content": "Worms.", "start": 0, "end": 6}]}]'
+OF_SPANS = {"path": "q.json", "query": "question", "document": "corpus_id", "relevant": None}
+
+
+class InAFolder:
+    """A suite of what reads files, which lie in its folder."""
+
+    files: ClassVar = {}
+    documents = (
+        Document.from_pages("m", [("1", "m#1", "Iron.")]),
+        Document.from_pages("n.txt", [("7", "n.txt#7", WORMS)]),
+    )
+
+    @pytest.fixture(autouse=True)
+    def folder(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        for path, content in self.files.items():
+            (tmp_path / path).parent.mkdir(exist_ok=True)
+            (tmp_path / path).write_text(content)
+
+
+class TestTable(InAFolder, CorpusContract):
+    component = TableCorpus
+    settings: ClassVar = {"path": "docs.csv", "page": "page"}
+    files: ClassVar = {"docs.csv": "id,text,page\na,Iron,1\na,tablets,2\nb,Birth plan,1\n"}
+
+
+class TestText(InAFolder, CorpusContract):
+    component = TextCorpus
+    settings: ClassVar = {"path": "texts"}
+    files: ClassVar = {"texts/iron.txt": "Iron\f\ftablets", "texts/plan.html": "<p>Plan</p>"}
+
+
+class TestPdfs(InAFolder, CorpusContract):
+    component = PdfDocuments
+    settings: ClassVar = {"path": "iron.pdf"}
+
+    @pytest.fixture(autouse=True)
+    def pdf(self, folder):
+        write_pdf(Path("iron.pdf"), ["Iron", "", "tablets"])
 
 
 class TestNoCorpus(ComponentContract):
@@ -223,3 +216,30 @@ class TestNoCorpus(ComponentContract):
 
     def test_it_has_no_documents(self, made):
         assert made.read() == ()
+
+
+class TestTableQuestions(InAFolder, QuestionsContract):
+    component = TableQuestions
+    settings: ClassVar = {"path": "q.json"}
+    files: ClassVar = {"q.json": '[{"query": "q", "relevant_docs": {"m#1": 2}, "more": 1}]'}
+
+
+class TestSpans(InAFolder, QuestionsContract):
+    component = TableQuestions
+    settings = OF_SPANS
+    files: ClassVar = {"q.json": REFERENCES}
+
+
+class TestBeirQuestions(InAFolder, QuestionsContract):
+    component = BeirQuestions
+    settings: ClassVar = {"path": "."}
+    files: ClassVar = {"queries.jsonl": '{"_id": "1", "text": "What of iron?"}', "qrels/test.tsv": "1\tm\t1\n"}
+
+
+class TestOwn(InAFolder, DatasetContract):
+    component = OwnDataset
+    settings: ClassVar = {"name": "small", "corpus": TextCorpus("texts"), "questions": TableQuestions(**OF_SPANS)}
+    files: ClassVar = {"texts/n.txt": WORMS, "q.json": REFERENCES}
+
+    def test_the_name_is_the_users(self, made):
+        assert made.load().name == "small"

@@ -6,41 +6,32 @@ import gzip
 import io
 import json
 import os
+import shlex
 import zipfile
 
 import docx
-import pandas as pd
 import pyarrow
 import pytest
-from application import assert_refused
+from composed_here import composed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow.parquet import write_table
-from read_strictly import all_misses, read_strictly, refusal, span_questions
+from read_strictly import all_misses, expect_refusal, in_catalogue, read_strictly, refusal, span_questions
 from reportlab.pdfgen.canvas import Canvas
-from small import write_pdf, write_queries
 
-from ragsweep.datasets import (
-    BeirQuestions,
-    Dataset,
-    Document,
-    IrDatasetsDataset,
-    PageChunker,
-    PdfDocuments,
-    TableCorpus,
-    TableQuestions,
-    TextCorpus,
-)
+from ragsweep import datasets
+from ragsweep.datasets.model.collection_checks import check
 from ragsweep.datasets.readers.qrels_files import read_qrels
+from ragsweep.experiment import Experiment
 
-DOCUMENTS = (Document.from_pages("m", [("1", "m#1", "Iron tablets.")]),)
+DOCUMENTS = (datasets.Document.from_pages("m", [("1", "m#1", "Iron tablets.")]),)
 READERS = {
-    "table": lambda path: TableCorpus(path).read(),
-    "text": lambda path: TextCorpus(path).read(),
-    "pdf": lambda path: PdfDocuments(path).read(),
-    "questions": lambda path: read_strictly(TableQuestions(path), DOCUMENTS),
+    "table": lambda path: datasets.TableCorpus(path).read(),
+    "text": lambda path: datasets.TextCorpus(path).read(),
+    "pdf": lambda path: datasets.PdfDocuments(path).read(),
+    "questions": lambda path: read_strictly(datasets.TableQuestions(path), DOCUMENTS),
     "spans": lambda path: read_strictly(span_questions(path), DOCUMENTS),
-    "beir": lambda path: read_strictly(BeirQuestions(path), DOCUMENTS),
+    "beir": lambda path: read_strictly(datasets.BeirQuestions(path), DOCUMENTS),
 }
 SINGLE = [name for name in READERS if name not in ("beir", "text", "pdf")]  # the others also read folders
 MAIN = "word/document.xml"
@@ -54,9 +45,10 @@ def written(folder, name, content):
     return path
 
 
-def parquet(rows):
+def parquet(table):
+    """A Parquet file of a table, or of rows."""
     file = io.BytesIO()
-    pd.DataFrame(rows).to_parquet(file)
+    write_table(table if isinstance(table, pyarrow.Table) else pyarrow.Table.from_pylist(table), file)
     return file.getvalue()
 
 
@@ -89,31 +81,23 @@ def word(content=None):
 
 def with_column(value, kind):
     """A Parquet file whose second row has this value in a column that nothing reads."""
-    file = io.BytesIO()
-    write_table(pyarrow.table({"id": ["a", "b"], "text": ["x", "y"], "z": pyarrow.array([None, value], kind)}), file)
-    return file.getvalue()
+    return parquet(pyarrow.table({"id": ["a", "b"], "text": ["x", "y"], "z": pyarrow.array([None, value], kind)}))
 
 
-def with_names(*names):
-    file = io.BytesIO()
-    write_table(pyarrow.Table.from_arrays([pyarrow.array(["x"])] * len(names), names=names), file)
-    return file.getvalue()
-
-
-def span(content, start="0", end="4", question="q", corpus="m"):
+def span(content, start="0", end="4", corpus="m"):
     reference = f'[{{""content"": ""{content}"", ""start_index"": {start}, ""end_index"": {end}}}]'
-    return f'question,references,corpus_id\n{question},"{reference}",{corpus}\n'
+    return f'question,references,corpus_id\nq,"{reference}",{corpus}\n'
 
 
 def asked(**fields):
     return json.dumps({"query": "q", "relevant_docs": ["1"], **fields})
 
 
-NESTED = "[" * 60 + "]" * 60
 GZ = gzip.compress(b"".join(b'{"id": "%d", "text": "Iron"}\n' % number for number in range(50)))
 ENTITIES = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 20}">' for n in range(1, 9))
 BOMB = f'<!DOCTYPE a [<!ENTITY e0 "iron">{ENTITIES}]><a>&e8;</a>'
 ENTITY = f'<!DOCTYPE a [<!ENTITY e "iron">]>{OPEN}<w:p><w:r><w:t>&e;</w:t></w:r></w:p>{CLOSE}'
+TWICE = pyarrow.Table.from_arrays([pyarrow.array(["x"])] * 3, names=["id", "text", "text"])
 HEAD, SPANS = "query,relevant_docs\n", "question,references,corpus_id\n"
 
 
@@ -125,35 +109,24 @@ def refused():
             ("docs.jsonl", '{"id"', "line 1: not JSON"),
             ("docs.jsonl", '{"id": "a", "text": "x"}\n7\n', "line 2: expected an object, found 7"),
             ("docs.jsonl", '{"id": "a"}', "line 1: has no column 'text'; found 'id'"),
-            ("docs.jsonl", '{"text": "x"}', "line 1: has no column 'id'; found 'text'"),
             ("docs.jsonl", '{"id": "a", "text": 5}', "line 1: the field 'text' is of type int"),
             ("docs.jsonl", '{"id": " ", "text": "x"}', "line 1: the field 'id' is blank"),
-            ("docs.jsonl", '{"id": "a\\nb", "text": "x"}', "line 1: the field 'id' contains a control character"),
             ("docs.jsonl", '{"id": ["a"], "text": "x"}', "line 1: the field 'id' is of type list"),
             ("docs.jsonl", '{"id": true, "text": "x"}', "line 1: the field 'id' is of type bool"),
             ("docs.jsonl", '{"id": "a", "text": "x"}\n' * 2, "line 2: the document 'a'"),
-            ("docs.jsonl", '{"id": "a", "id": "b", "text": "x"}', "line 1: an object has the field 'id' twice"),
             ("docs.jsonl", '{"id": "a", "text": "\\ud800"}', "line 1: the field 'text' contains an invalid surrogate"),
             ("docs.jsonl", '{"id": "a", "text": NaN}', "line 1: the field 'text' is of type float"),
-            ("docs.jsonl", f'{{"id": "a", "text": {NESTED}}}', "line 1: nested more than 50 deep"),
             ("docs.jsonl", b'{"id": "a", "text": "caf\xe9"}', "not UTF-8 (line 1)"),
             ("docs.jsonl", '{"doc_id": "a", "contents": "x"}', "corpus.id=doc_id corpus.text=contents"),
             ("docs.jsonl", '{"id": "a", "page_content": "x"}', "corpus.text=page_content"),
-            ("docs.json", '[{"id": "a", "text": "x"},]', "line 1: not JSON"),
-            ("docs.json", '[["a", "x"]]', 'entry 1: expected an object, found ["a", "x"]'),
             ("docs.jsonl.gz", GZ[:-9], "cannot be unzipped to its end"),
-            ("docs.jsonl.gz", b"not gzip", "cannot be unzipped to its end"),
-            ("docs.csv", "id,text\na\n", "line 2: found 1 cells, expected 2"),
+            ("docs.jsonl.gz", gzip.compress(b"x" * 101_000_000, 1), "larger than 100 MB"),
             ("docs.csv", "id,text\na,b,c\n", "line 2: found 3 cells, expected 2"),
             ("docs.csv", 'id,text\na,"b\n', "line 2: not CSV"),
             ("docs.csv", "id,id\na,b\n", "line 1: several columns have the name 'id'"),
             ("docs.csv", "key,text\na,b\n", "line 2: has no column 'id'; found 'key', 'text'"),
-            ("docs.csv", "id,text\n", "contains no documents"),
-            ("docs.tsv", "id\ttext\na\tb\tc\n", "line 2: found 3 cells, expected 2"),
             ("docs.parquet", b"PAR1 and then nothing", "not a Parquet file"),
             ("docs.parquet", parquet([{"id": "a", "text": "x"}])[:-20], "not a Parquet file"),
-            ("docs.parquet", parquet([{"key": "a", "text": "x"}]), "row 1: has no column 'id'; found 'key', 'text'"),
-            ("docs.parquet", parquet([{"id": "a", "text": 1.5}]), "row 1: the field 'text' is of type float"),
             ("docs.parquet", parquet([{"id": 1.5, "text": "x"}]), "row 1: the field 'id' is of type float"),
             ("docs.parquet", parquet([{"id": "a", "text": b"x"}]), "row 1: the field 'text' is of type bytes"),
             ("docs.parquet", parquet([{"id": "a", "text": "x"}, {"text": "y"}]), "row 2: the field 'id' is"),
@@ -161,11 +134,10 @@ def refused():
             ("docs.parquet", with_column(2**30, pyarrow.date32()), "rows 1 to 2: the field 'z'"),
             ("docs.parquet", with_column(2**62, pyarrow.duration("s")), "invalid value of type duration[s]"),
             ("docs.parquet", with_column(0, pyarrow.timestamp("us", "Mars/Base")), "timestamp[us, tz=Mars/Base]"),
-            ("docs.parquet", with_names("id", "text", "text"), "several columns have the name 'text'"),
+            ("docs.parquet", parquet(TWICE), "several columns have the name 'text'"),
         ],
         "text": [
             ("a.txt", b"caf\xe9", "line 1: not UTF-8"),
-            ("a.md", b"ok\nok\n\xff", "line 3: not UTF-8"),
             ("a.txt.gz", gzip.compress(b"iron")[:-4], "cannot be unzipped to its end"),
             ("a.png", b"png", "has no file of .txt"),
             ("a.html", "<b>" * 50_000, "elements are nested too deeply"),
@@ -196,18 +168,12 @@ def refused():
         "questions": [
             ("q.csv", f"{HEAD},1\n", "line 2: the field 'query' is empty"),
             ("q.csv", f"{HEAD}what,9\n", "line 2: page '9' is not in the documents (m has pages 1 to 1)"),
-            ("q.csv", f"{HEAD}what,[1\n", "line 2: the field 'relevant_docs': not JSON"),
-            ("q.csv", f"{HEAD}what,[1.5]\n", "line 2: the field 'relevant_docs' is [1.5]"),
-            ("q.csv", f'{HEAD}q,"8, 9"\n', "write a number alone"),
-            ("q.csv", f"{HEAD}was für\xe9,2\n".encode("cp1252"), "not UTF-8 (line 2)"),
-            ("q.csv", f"{HEAD}what,2\n".encode("utf-16"), "not UTF-8 (line 1)"),
             ("q.csv", f"{HEAD}what,2\n".replace("\n", "\r"), "not CSV"),
             ("q.csv", "query,relevant_docs,\nwhat,2,lost\n", "column 3 has no name, but the text 'lost'"),
             ("q.csv", ",query,relevant_docs\na,what,2\n", "column 1 has no name, but the text 'a'"),
             ("q.csv", b"PK\x03\x04\x14\0\6\0" + bytes(99), "contains no queries"),
             ("q.xlsx", b"PK\x03\x04\x14\x00\x00\x00", "ends in '.xlsx'"),
             ("q.txt", "query\trelevant_docs\nwhat\t2\n", "ends in '.txt'"),
-            ("q.json", '["what", "who"]', 'expected an object, found "what"'),
             ("q.json", '{"queries": {"a": "when"}, "relevant_docs": {}}', "docs/recipes.md"),
             ("q.json", '{"data": [{"query": "q", "relevant_docs": []}]}', "docs/recipes.md"),
             ("q.json", '{"query": {"0": "q"}, "relevant_docs": {"0": []}}', "is of type dict"),
@@ -216,12 +182,7 @@ def refused():
             ("q.json", "[NaN]", "q.json: holds NaN"),
             ("q.json", "[[]]", "entry 1: expected an object, found an empty list"),
             ("q.json", f'[["{"a" * 90}"]]', f'entry 1: expected an object, found ["{"a" * 75}...'),
-            ("q.json", "9" * 5_000, "line 1: a number has thousands of digits"),
-            ("q.jsonl", f'{asked()}\n{{"query": "r"}}', "line 2: the field 'relevant_docs' is missing"),
-            ("q.jsonl", asked(relevant_docs={"1": "ja"}), "'relevant_docs', key '1': the grade is \"ja\""),
             ("q.jsonl", asked(relevant_docs={"": "x"}), "key '': the grade is \"x\""),
-            ("q.jsonl", asked(relevant_docs={"1": 10**10}), "key '1': the grade is 10000000000"),
-            ("q.jsonl", asked(relevant_docs=[[]]), "line 1: the field 'relevant_docs' is [[]]"),
             ("q.jsonl", asked(query_type="a\nb"), "'query_type' contains a control"),
             ("q.jsonl", asked(query_type=3), "'query_type' is of type int"),
             ("q.jsonl", asked(query="\ud83e"), "the field 'query' contains an invalid surrogate"),
@@ -232,16 +193,12 @@ def refused():
             ("s.csv", span("Rust"), "line 2: characters 0 to 4 of m are 'Iron', expected 'Rust'"),
             ("s.csv", span("Iron", end="99"), "line 2: found characters 0 to 99 of m, expected them within 0 to 13"),
             ("s.csv", span("Iron", start="-1"), "line 2: found characters -1 to 4 of m"),
-            ("s.csv", span("Iron", start="4", end="0"), "line 2: found characters 4 to 0 of m"),
             ("s.csv", span("Iron", start="0.5"), "line 2: a reference starts at 0.5 and ends at 4"),
             ("s.csv", span("Iron", end="null"), "line 2: a reference starts at 0 and ends at null"),
             ("s.csv", span("Iron", corpus="n"), "line 2: the document 'n' is not known (the corpus has 'm')"),
-            ("s.csv", span("Iron", question=""), "line 2: the field 'question' is empty"),
             ("s.csv", span(" "), "line 2: found the reference an object"),
-            ("s.csv", f"{SPANS}q,[],m\n", "line 2: the field 'references' is an empty list"),
             ("s.csv", f"{SPANS}q,{{}},m\n", "line 2: the field 'references' is an object"),
             ("s.csv", f"{SPANS}q,Iron,m\n", "line 2: the field 'references': not JSON"),
-            ("s.csv", "question,references\nq,[]\n", "line 2: has no column 'corpus_id'"),
             ("s.csv", "question,contexts\nq,['Iron']\n", "line 2: has no column 'corpus_id', 'references'"),
             ("s.csv", 'question,references\nq,"[{""content"": ""Iron""}]"\n', "questions.document=null"),
         ],
@@ -260,18 +217,6 @@ def test_a_malformed_file_is_refused_in_one_line_that_names_file_and_place(tmp_p
     assert all_misses(lines) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("docs.jsonl", '{"id": "a", "text": "x", "n": 1e999}'),  # in a field that nothing reads
-        ("docs.jsonl", b'\xef\xbb\xbf{"id": "a", "text": "x"}\r\n'),  # a byte order mark, and lines of Windows
-        ("docs.csv", "id,text\r\na b,x\r\n"),  # an id with a space
-    ],
-)
-def test_what_is_odd_but_clear_is_read(tmp_path, name, content):
-    assert len(TableCorpus(str(written(tmp_path, name, content))).read()) == 1
-
-
 def test_what_is_no_file_is_named_and_not_waited_for(tmp_path):
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
@@ -286,21 +231,12 @@ def test_what_is_no_file_is_named_and_not_waited_for(tmp_path):
     assert all_misses(lines) == []
 
 
-@pytest.mark.usefixtures("long_work")
-def test_a_line_of_more_than_100_mb_is_refused(tmp_path):
-    path = tmp_path / "long.jsonl.gz"
-    with gzip.open(path, "wb", compresslevel=1) as file:
-        for _ in range(101):
-            file.write(b"x" * 10**6)
-    assert "larger than 100 MB" in refusal(TableCorpus(str(path)).read)
-
-
 def test_an_entity_of_a_word_document_reads_no_other_file(tmp_path):
     secret = written(tmp_path, "secret.txt", "the secret")
     entity = f'<!DOCTYPE a [<!ENTITY e SYSTEM "{secret.as_uri()}">]>'
     written(tmp_path, "a.docx", zipped(**{MAIN: f"{entity}{OPEN}<w:p><w:r><w:t>&e;</w:t></w:r></w:p>{CLOSE}"}))
     texts = []
-    line = refusal(lambda: texts.extend(TextCorpus(str(tmp_path / "a.docx")).read()))
+    line = refusal(lambda: texts.extend(datasets.TextCorpus(str(tmp_path / "a.docx")).read()))
     assert "the secret" not in line + "".join(document.text for document in texts)
 
 
@@ -308,11 +244,8 @@ CATALOGUE = [  # docs, queries, qrels, what the refusal names
     ("d\tx\n", "q\ty\n", "q 0 d x\n", "invalid literal for int"),
     ("d x\n", "q\ty\n", "q 0 d 1\n", "expected 2 fields, got 1"),
     ("d\tx\n", "q\ty\n", "q 0 d\n", "expected 4 columns, got 3"),
-    ("d\tx\nd\ty\n", "q\ty\n", "q 0 d 1\n", "the document 'd' occurs 2 times"),
     ("d\tx\n", "q\ty\n", "z 0 d 1\n", "judgment of 'd' for query 'z'"),
-    ("d\tx\n", "q\ty\n", "", "no query has a judgment"),
     ("", "q\ty\n", "q 0 d 1\n", "has no documents"),
-    ("d\tx\n", "q\ty\n", "q 0 d 99999999999\n", "the grade 99999999999"),
     (b"d\t\xe9\n", "q\ty\n", "q 0 d 1\n", "'utf-8' codec can't decode"),
     ("d\tx\n", "q\t \n", "q 0 d 1\n", "the text of query 'q' is blank"),
 ]
@@ -320,17 +253,10 @@ CATALOGUE = [  # docs, queries, qrels, what the refusal names
 
 @pytest.mark.extra("ir_datasets")
 def test_a_malformed_dataset_of_the_catalogue(tmp_path):
-    import ir_datasets
-
     lines = []
-    for row, (docs, queries, qrels, fact) in enumerate(CATALOGUE):
-        folder = tmp_path / str(row)
-        folder.mkdir()
-        files = {"docs_tsv": docs, "queries_tsv": queries, "qrels_trec": qrels}
-        paths = {kind: str(written(folder, kind, content)) for kind, content in files.items()}
-        ir_datasets.registry.register(name := f"{tmp_path.name}-{row}", ir_datasets.create_dataset(**paths))
-        dataset = IrDatasetsDataset("small", name)
-        lines += [(refusal(lambda dataset=dataset: Dataset.from_collection(dataset.load(), PageChunker())), fact)]
+    for row, (*files, fact) in enumerate(CATALOGUE):
+        name = in_catalogue(tmp_path / str(row), *files)
+        lines.append((refusal(lambda name=name: check(datasets.IrDatasetsDataset("small", name).load())), fact))
     assert all_misses(lines) == []
 
 
@@ -351,8 +277,6 @@ def test_values_that_json_lacks_are_refused(tmp_path):
             lines += [(line, "a.parquet, row 1: "), (line, names[field])]
     assert all_misses(lines) == []
 
-
-# Fuzzing: any bytes, valid files with some of their bytes changed, and odd values
 
 PIECES = st.sampled_from(
     [b"\n", b"\t", b"1 0 m 1", b'"', b'{"id": "a", "text": "x"}', b'{"query": "q", "relevant_docs": ["1"]}',
@@ -404,9 +328,9 @@ SPAN_ROWS = st.builds(
     lambda row, references: {"question": "q", "corpus_id": "m", "references": references, **row}, ROWS, REFERENCES
 )
 LOADERS = {
-    "table": lambda path: TableCorpus(path, title="title", page="page").read(),
+    "table": lambda path: datasets.TableCorpus(path, title="title", page="page").read(),
     "questions": READERS["questions"],
-    "documents": lambda path: read_strictly(TableQuestions(path, "document", id="id"), DOCUMENTS),
+    "documents": lambda path: read_strictly(datasets.TableQuestions(path, "document", id="id"), DOCUMENTS),
     "spans": READERS["spans"],
 }
 
@@ -430,29 +354,26 @@ def test_odd_qrels_are_read_or_refused_in_one_line(tmp_path, qrels):
     refusal(lambda: [*read_qrels(path, "dataset.qrels")])
 
 
-# Through the command: exit status 2, and nothing is recorded
-
-
-def test_a_relevance_level_above_every_grade_is_refused(dataset, application):
-    arguments = [*dataset, "retriever=sparse", "k=1,2", "evaluation.relevance_level=2"]
-    assert_refused(application.script_here("run", "-m", *arguments), application, "(evaluation.relevance_level)")
-
-
-def test_a_file_that_cannot_be_read_is_left_out_by_the_setting_that_the_refusal_shows(tmp_path, application):
-    (tmp_path / "pdfs").mkdir()
-    write_pdf(tmp_path / "pdfs" / "a.pdf", ["Fever in a child.", ""])
+@pytest.mark.usefixtures("long_work")
+def test_a_file_that_cannot_be_read_is_left_out_by_the_setting_that_the_refusal_shows(tmp_path, write_pdf, capsys):
+    write_pdf(tmp_path / "pdfs" / "a.pdf", "Fever in a child.", "")
     (tmp_path / "pdfs" / "b c.pdf").write_text("Dear reader")
-    write_queries(tmp_path / "q.json", [("What is a fever?", ["a.pdf#1"], "factual"), ("Who?", ["a.pdf#2"], "factual")])
-    (tmp_path / "q.json").write_text((tmp_path / "q.json").read_text().replace('["a.pdf#2"]', '{"a.pdf#1": 0}'))
-    given = ["dataset=pdf", "retriever=sparse", "retriever.backend=bm25s", "dataset.name=small"]
+    asked = [("What is a fever?", {"a.pdf#1": 1}), ("Who?", {"a.pdf#1": 0})]
+    (tmp_path / "q.json").write_text(json.dumps([{"query": text, "relevant_docs": keys} for text, keys in asked]))
+    given = ["dataset=pdf", "retriever=sparse", "retriever.backend=bm25s", "store.enabled=false", "dataset.name=small"]
     given += [f"dataset.documents={tmp_path}/pdfs", f"dataset.queries={tmp_path}/q.json"]
-    refused = application.script_here("run", *given)
-    assert_refused(refused, application, "b c.pdf: cannot be read as a PDF (it begins with 'Dear rea'")
-    assert "'dataset.skip=[\"b c.pdf\"]'" in refused.stderr
-    process = application.script_here("run", *given, 'dataset.skip=["b c.pdf"]')
-    assert process.returncode == 0, process.stderr
-    assert "dataset.skip: 1 (b c.pdf)" in process.stderr
-    assert "scoring 0: 1 (Who?)" in process.stderr  # nothing is relevant for it
-    [run] = application.runs()
-    assert "b c.pdf" in run.data.params["dataset.skip"]
-    assert run.data.metrics["recall"] == 0.5
+    line = refusal(lambda: Experiment.of(composed(*given)))
+    assert "b c.pdf: cannot be read as a PDF (it begins with 'Dear rea'" in line
+    [shown] = [word for word in shlex.split(line.partition("); ")[2]) if word.startswith("dataset.skip=")]
+    given.append(shown)
+    expect_refusal(
+        lambda: Experiment.of(composed(*given, "evaluation.relevance_level=2")), "(evaluation.relevance_level)"
+    )
+    capsys.readouterr()
+    experiment = Experiment.of(composed(*given))
+    measured = experiment.measure()
+    assert experiment.settings["dataset.skip"] == ["b c.pdf"]
+    assert measured.values["recall"] == 0.5
+    printed = capsys.readouterr().err
+    assert "dataset.skip: 1 (b c.pdf)" in printed
+    assert "scoring 0: 1 (Who?)" in printed  # nothing is relevant for it

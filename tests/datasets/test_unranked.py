@@ -6,7 +6,7 @@ import pytest
 import pytrec_eval
 from arguments import ARGUMENTS, COUNTERS, QRELS, written
 from letters import LetterEncoder
-from read_strictly import expect_refusal
+from read_strictly import expect_refusal, in_catalogue
 
 import ragsweep
 from ragsweep.core.timing import UNTIMED
@@ -30,12 +30,23 @@ from ragsweep.tasks.ranking.ranking_settings import EvaluationSettings
 from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.search import search_of
 
+BM25S, IN_LETTERS = SparseRetriever(NO_STORE, backend="bm25s"), DenseRetriever(LetterEncoder(), NO_STORE)
+RETRIEVERS = [BM25S, IN_LETTERS, HybridRetriever(IN_LETTERS, BM25S), SparseRetriever(NO_STORE)]
 
-def task(dataset, retriever=None, k=3, **stages):
-    evaluation = EvaluationSettings("after_cutoff", 1, "linear", 10, {"ndcg": ndcg})
-    return RankingTask(
-        dataset, PageChunker(), retriever or SparseRetriever(NO_STORE), evaluation, k, 0, NO_STORE, **stages
-    )
+
+@pytest.fixture
+def ranking(tmp_path):
+    """The task of ranking a folder in the layout of BEIR, with its items."""
+    folders = iter(range(9))
+
+    def ranking(retriever=BM25S, k=3, *, files=None, stages=None, **settings):
+        folder = written(tmp_path / f"folder {next(folders)}", **files or {})
+        evaluation = EvaluationSettings("after_cutoff", 1, "linear", 10, {"ndcg": ndcg})
+        dataset = beir_dataset("a", str(folder), **settings)
+        task = RankingTask(dataset, PageChunker(), retriever, evaluation, k, 0, NO_STORE, **stages or {})
+        return task, task.load()
+
+    return ranking
 
 
 def as_beir(run, qrels, k):
@@ -45,49 +56,34 @@ def as_beir(run, qrels, k):
     return {query: values[f"ndcg_cut_{k}"] for query, values in measured.items()}
 
 
-def in_letters():
-    return DenseRetriever(LetterEncoder(), NO_STORE)
-
-
-RETRIEVERS = [
-    SparseRetriever(NO_STORE, backend="bm25s"),
-    in_letters(),
-    HybridRetriever(in_letters(), SparseRetriever(NO_STORE, backend="bm25s")),
-]
-
-
 @pytest.mark.parametrize("retriever", RETRIEVERS[:2])
-def test_the_numbers_are_those_of_the_evaluator_of_beir(tmp_path, retriever):
-    folder = written(tmp_path)
-    kept = task(beir_dataset("a", str(folder), leave_out=None), retriever)
-    items = kept.load()
-    ranking = kept.rank(items)
+def test_the_numbers_are_those_of_the_evaluator_of_beir(ranking, retriever):
+    kept, items = ranking(retriever, leave_out=None)
     names = [passage.source for passage in items.passages]
     run = {
         query.query_id: {names[place]: float(-rank) for rank, place in enumerate(row) if place >= 0}
-        for query, row in zip(items.queries, ranking.passages.tolist(), strict=True)
+        for query, row in zip(items.queries, kept.rank(items).passages.tolist(), strict=True)
     }
     expected = as_beir(run, {query: {document: 1} for query, document in QRELS.items()}, 3)
-    own = task(beir_dataset("a", str(folder)), retriever)
-    measured = own.measure(own.load())
+    own, own_items = ranking(retriever)
+    measured = own.measure(own_items)
     assert measured.per_item.set_index("query_id")["ndcg"].to_dict() == pytest.approx(expected)
     assert measured.values["ndcg"] > kept.measure(items).values["ndcg"]  # turning it off changes the result
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
-@pytest.mark.parametrize("k", [1, 3])
-def test_no_rank_is_lost_to_what_is_left_out(tmp_path, retriever, k):
-    items = task(beir_dataset("a", str(written(tmp_path)))).load()
-    search = search_of(items)
+def test_no_rank_is_lost_to_what_is_left_out(ranking, retriever):
+    search = search_of(ranking()[1])
     own = {(row, place) for row, place in search.unranked.tolist()}
     assert len(own) == 3
-    shallow = rank(retriever, search, k).passages.tolist()
     deep = rank(retriever, replace(search, unranked=search.unranked[:0]), 6).passages.tolist()
-    for row, (ranked, all_ranked) in enumerate(zip(shallow, deep, strict=True)):
-        assert {place for place in ranked if (row, place) in own} == set()
-        if not isinstance(retriever, HybridRetriever):  # whose scores are scaled by the highest one
-            assert ranked == [place for place in all_ranked if (row, place) not in own][:k]
-        assert rank(retriever, search.row(row), k).passages.tolist() == [ranked]
+    expected = [[place for place in ranked if (row, place) not in own] for row, ranked in enumerate(deep)]
+    for k in (1, 3):
+        shallow = rank(retriever, search, k).passages.tolist()
+        assert {(row, place) for row, ranked in enumerate(shallow) for place in ranked} & own == set()
+        assert [rank(retriever, search.row(row), k).passages.tolist() for row in range(3)] == [[row] for row in shallow]
+        is_hybrid = isinstance(retriever, HybridRetriever)  # its scores are scaled by the highest one
+        assert is_hybrid or shallow == [ranked[:k] for ranked in expected]
 
 
 class AsksForTheFirst(Expander):
@@ -98,104 +94,79 @@ class AsksForTheFirst(Expander):
         return Expansion((replace(search, queries=texts),), UNTIMED, ("",) * len(texts))
 
 
-def test_stages_after_a_ranker_never_see_it(tmp_path):
+def test_stages_after_a_ranker_never_see_it(ranking):
     """A cutoff at the largest gap would end after the query's own document, and an expander would repeat the query."""
-    dataset = beir_dataset("a", str(written(tmp_path)))
-    cut = task(dataset, in_letters(), dynamic_k=GapCutoff())
-    passages = cut.rank(cut.load()).passages
-    assert (passages[:, 0] >= 3).all()
-    bm25s = SparseRetriever(NO_STORE, backend="bm25s")
-    fed = task(dataset, bm25s, query=AsksForTheFirst())
-    items = fed.load()
+    cut, items = ranking(IN_LETTERS, stages={"dynamic_k": GapCutoff()})
+    assert (cut.rank(items).passages[:, 0] >= 3).all()
+    fed, items = ranking(stages={"query": AsksForTheFirst()})
     [searched] = [texts for name, texts in fed.measure(items).details.items() if name == "searched"]
     own = {(row, items.passages[place].text) for row, place in search_of(items).unranked.tolist()}
     assert not own.intersection(enumerate(searched))
 
 
-def test_it_is_said_for_how_many_queries_and_belongs_to_the_digest(tmp_path):
-    folder = written(tmp_path)
-    own, kept = (task(beir_dataset("a", str(folder), leave_out=rule)) for rule in ("same_id", None))
-    measured = own.measure(own.load())
+def test_it_is_said_for_how_many_queries_and_which_judgments_and_belongs_to_the_digest(ranking):
+    (own, items), (kept, all_items) = ranking(), ranking(leave_out=None)
+    measured = own.measure(items)
     assert "For 3 of 3 queries" in measured.sections[HEADING][0]
     assert measured.sections[HEADING][0] in measured.notices
-    assert HEADING not in kept.measure(kept.load()).sections
-    assert own.load().digest != kept.load().digest
-
-
-def test_nothing_changes_where_no_ids_coincide(tmp_path):
-    queries = [{"_id": f"q{name}", "text": text} for name, text in ARGUMENTS.items()]
-    folder = written(tmp_path, queries=queries, qrels={f"q{query}": document for query, document in QRELS.items()})
-    first, second = (beir_dataset("a", str(folder), leave_out=rule).load() for rule in ("same_id", None))
-    assert first == second
-    assert first.digest == second.digest
-
-
-def test_documents_that_mostly_answer_the_query_of_their_id_stay(tmp_path, capsys):
-    """As in PubMedQA, where the id of a question is that of its abstract."""
-    folder = written(tmp_path, qrels={"tax": "tax", "ban": "ban", "vote": "c3"})
-    assert beir_dataset("a", str(folder)).load().left_out.documents == ()
-    assert "2 of 3 are judged relevant" in capsys.readouterr().err
-
-
-def test_a_judgment_of_what_is_left_out_is_said(tmp_path):
-    own = task(beir_dataset("a", str(written(tmp_path, qrels={"tax": "tax", "ban": "c2", "vote": "c3"}))))
-    measured = own.measure(own.load())
+    assert HEADING not in kept.measure(all_items).sections
+    assert items.digest != all_items.digest
+    own, items = ranking(files={"qrels": {"tax": "tax", "ban": "c2", "vote": "c3"}})
+    measured = own.measure(items)
     assert measured.per_item["ndcg"][0] == 0
     assert "judged relevant for 1 query" in measured.sections[HEADING][1]
-    assert own.load().coverage().share == pytest.approx(2 / 3)  # the own document is in the corpus
+    assert items.coverage().share == pytest.approx(2 / 3)  # the own document is in the corpus
     assert measured.facts["answerable"]["queries"] == 2
 
 
-def test_what_is_left_out_tells_nothing_of_the_judgments_of_a_query(tmp_path):
-    unranked = []
-    for number, qrels in enumerate((QRELS, {**QRELS, "tax": "tax"}, {**QRELS, "vote": "vote"})):
-        items = task(beir_dataset("a", str(written(tmp_path / str(number), qrels=qrels)))).load()
-        unranked.append(search_of(items).unranked.tolist())
+def test_nothing_changes_where_no_ids_coincide_or_mostly_answer_the_query(ranking, capsys):
+    """As in PubMedQA, where the id of a question is that of its abstract."""
+    queries = [{"_id": f"q{name}", "text": text} for name, text in ARGUMENTS.items()]
+    files = {"queries": queries, "qrels": {f"q{query}": document for query, document in QRELS.items()}}
+    first, second = (ranking(files=files, leave_out=rule)[0].dataset.load() for rule in ("same_id", None))
+    assert first == second
+    assert first.digest == second.digest
+    _, items = ranking(files={"qrels": {"tax": "tax", "ban": "ban", "vote": "c3"}})
+    assert items.left_out.documents == ()
+    assert "2 of 3 are judged relevant" in capsys.readouterr().err
+
+
+def test_what_is_left_out_tells_nothing_of_the_judgments_of_a_query(ranking):
+    judged = (QRELS, {**QRELS, "tax": "tax"}, {**QRELS, "vote": "vote"})
+    unranked = [search_of(ranking(files={"qrels": qrels})[1]).unranked.tolist() for qrels in judged]
     assert unranked == [[[0, 0], [1, 1], [2, 2]]] * 3
 
 
-@pytest.mark.parametrize(("excluded", "left"), [(["c3"], True), (["N/A"], False), ("c3", True), (None, False)])
-def test_queries_may_exclude_documents(tmp_path, excluded, left):
-    queries = [{"_id": "q", "text": "vote people age"}, {"_id": "r", "text": "cars"}]
-    queries[0]["excluded_ids"] = excluded
-    folder = written(tmp_path, queries=queries, qrels={"q": "vote", "r": "c2"})
-    own = task(beir_dataset("b", str(folder)))
-    items = own.load()
-    assert items.left_out.documents == ((Unranked("q", "c3"),) if left else ())
-    assert ("c3" not in own.measure(items).details["retrieved"][0]) == left
-    assert items.queries[0].fields == ()
+def excluding(excluded):
+    queries = [{"_id": "q", "text": "vote people age", "excluded_ids": excluded}, {"_id": "r", "text": "cars"}]
+    return {"queries": queries, "qrels": {"q": "vote", "r": "c2"}}
 
 
-def test_an_exclusion_that_is_no_id_is_a_fault(tmp_path):
-    queries = [{"_id": "q", "text": "vote", "excluded_ids": [{"id": 1}]}, {"_id": "r", "text": "cars"}]
-    folder = written(tmp_path, queries=queries, qrels={"q": "vote", "r": "c2"})
-    expect_refusal(beir_dataset("b", str(folder)).load, "'excluded_ids'")
-    assert len(beir_dataset("b", str(folder), on_error="skip").load().queries) == 1
+def test_queries_may_exclude_documents_by_their_ids(ranking):
+    for excluded, left in ((["c3"], True), (["N/A"], False), ("c3", True), (None, False)):
+        own, items = ranking(files=excluding(excluded))
+        assert items.left_out.documents == ((Unranked("q", "c3"),) if left else ())
+        assert ("c3" not in own.measure(items).details["retrieved"][0]) == left
+        assert items.queries[0].fields == ()
+    expect_refusal(lambda: ranking(files=excluding([{"id": 1}])), "'excluded_ids'")
+    assert len(ranking(files=excluding([{"id": 1}]), on_error="skip")[1].queries) == 1
 
 
-def test_a_run_file_keeps_its_own_documents_out_of_ranks(tmp_path):
-    folder = written(tmp_path)
+def test_a_run_file_keeps_its_own_documents_out_of_ranks(ranking, tmp_path):
     lines = [f"{query} Q0 {document} 0 {score} other" for query in QRELS
              for document, score in ((query, 9), (QRELS[query], 5), ("c1" if query != "tax" else "c2", 4))]  # fmt: skip
     (tmp_path / "run").write_text("\n".join(lines))
-    retriever = RunFileRetriever(str(tmp_path / "run"))
-    own = task(beir_dataset("a", str(folder)), retriever, k=1)
-    measured = own.measure(own.load())
-    assert measured.values["ndcg"] == 1
+    own, items = ranking(RunFileRetriever(str(tmp_path / "run")), k=1)
+    assert own.measure(items).values["ndcg"] == 1
 
 
 @pytest.mark.extra("ir_datasets")
 def test_the_catalogue_leaves_it_out_of_the_benchmarks_of_beir(tmp_path):
-    import ir_datasets
-
-    (tmp_path / "docs").write_text("".join(f"{name}\t{text}\n" for name, text in (ARGUMENTS | COUNTERS).items()))
-    (tmp_path / "queries").write_text("".join(f"{name}\t{text}\n" for name, text in {**ARGUMENTS, "d": " "}.items()))
-    judged = {**QRELS, "x": "c1"}
-    (tmp_path / "qrels").write_text("".join(f"{query} 0 {document} 1\n" for query, document in judged.items()))
-    files = {"docs_tsv": "docs", "queries_tsv": "queries", "qrels_trec": "qrels"}
-    made = ir_datasets.create_dataset(**{kind: str(tmp_path / name) for kind, name in files.items()})
-    for name, number in ((f"beir/here-{tmp_path.name}", 3), (f"trec/here-{tmp_path.name}", 0)):
-        ir_datasets.registry.register(name, made)
+    docs = "".join(f"{name}\t{text}\n" for name, text in (ARGUMENTS | COUNTERS).items())
+    queries = "".join(f"{name}\t{text}\n" for name, text in {**ARGUMENTS, "d": " "}.items())
+    qrels = "".join(f"{query} 0 {document} 1\n" for query, document in {**QRELS, "x": "c1"}.items())
+    for benchmark, number in (("beir/here", 3), ("trec/here", 0)):
+        name = in_catalogue(tmp_path, docs, queries, qrels, benchmark)
         selected = IrDatasetsDataset("small", name, ids=[*ARGUMENTS]).load()
         assert len(selected.left_out.documents) == number
         assert [len(selected.queries), {*selected.left_out.unselected}] == [3, {"d", "x"}]
@@ -204,13 +175,13 @@ def test_the_catalogue_leaves_it_out_of_the_benchmarks_of_beir(tmp_path):
         expect_refusal(IrDatasetsDataset("small", name).load, "2 of 5 questions ", "dataset.on_error=skip")
 
 
-@pytest.mark.parametrize("rule", ["same_id", None])
-def test_a_converted_dataset_leaves_out_the_same(tmp_path, rule):
-    collection = beir_dataset("a", str(written(tmp_path)), leave_out=rule).load()
-    made = convert(collection, tmp_path / "beir")
-    assert "dataset.leave_out=null" in made.settings
-    again = beir_dataset("a", str(tmp_path / "beir"), leave_out=None).load()
-    assert {*again.left_out.documents} == {*collection.left_out.documents}
+def test_a_converted_dataset_leaves_out_the_same(tmp_path):
+    for rule in ("same_id", None):
+        collection = beir_dataset("a", str(written(tmp_path / str(rule))), leave_out=rule).load()
+        made = convert(collection, tmp_path / f"made {rule}")
+        assert "dataset.leave_out=null" in made.settings
+        again = beir_dataset("a", str(tmp_path / f"made {rule}"), leave_out=None).load()
+        assert {*again.left_out.documents} == {*collection.left_out.documents}
 
 
 def test_rankings_of_other_programs_say_it_or_leave_it_out():

@@ -1,8 +1,9 @@
-"""What becomes of good and bad drafts, where their references are, and which sentences are asked for."""
+"""Passages of documents, what becomes of drafts, where their references are, and which sentences are asked for."""
 
 # ruff: noqa: RUF001
 
 import re
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -12,14 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from letters import LetterEncoder
 from rank_bm25 import BM25Okapi
+from seams import Memory, noting, secrets_in
 
+from ragsweep.core.errors import DatasetError
+from ragsweep.datasets import Document
+from ragsweep.datasets.model.collection import Collection
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.text.stop_words import LUCENE_STOP_WORDS
 from ragsweep_generate.draft_checks import SHORTEST_REFERENCE, Checker, flaw_of_form, locate
 from ragsweep_generate.drafts import UNANSWERABLE, Draft, Generator, GeneratorError, Request, Source
 from ragsweep_generate.extractive import ExtractiveGenerator, telling
-from ragsweep_generate.making import Plan, make
+from ragsweep_generate.making import Plan, make, sources_of, spread
 from ragsweep_generate.searching import CorpusSearch
+from ragsweep_generate.testing import SOURCE_TEXTS, GeneratorContract
 
 TEXTS = (
     "Paracetamol lowers fever. A child of ten kilograms needs 150 mg of paracetamol every six hours.",
@@ -46,6 +52,69 @@ def failed(draft, **settings):
     return outcome(draft, **settings).check
 
 
+# Passages
+
+
+def document(name, *pages):
+    return Document.from_pages(name, [(str(page), f"{name}#{page}", text) for page, text in enumerate(pages, 1)])
+
+
+DOCUMENTS = [
+    document("long.txt", *(f"fever is page {page} of a long document" for page in range(30))),
+    document("short.txt", "fever is also in a short document", "iron is on its second page"),
+    document("other.txt", *(f"{topic} is page {page} here" for topic in ("vaccine", "birth") for page in range(3))),
+]
+
+
+@given(st.lists(st.text(alphabet="ab \n.\u00e9", max_size=300), min_size=1, max_size=4), st.integers(10, 80))
+def test_a_passage_is_the_text_between_its_offsets(pages, size):
+    paged = document("a.txt", *pages)
+    try:
+        sources = sources_of([paged], size, 1)
+    except DatasetError:
+        assert not any(page.strip() for page in pages)
+        return
+    for source in sources:
+        assert paged.text[source.start : source.end] == source.text
+        assert len(source.text) <= size
+        assert "\f" not in source.text  # it is on one page
+
+
+def test_short_passages_are_left_out_and_a_text_that_cannot_be_written_is_refused():
+    paged = document("a.txt", "A title", "One two three four five six.")
+    assert [source.page_number for source in sources_of([paged], 100, 5)] == ["2"]
+    assert len(sources_of([paged], 100, 2)) == 2
+    with pytest.raises(DatasetError, match=r"no passage of 1 documents has 50 words or more \(shortest_passage\)"):
+        sources_of([paged], 100, 50)
+    with pytest.raises(DatasetError, match=r"the text of document 'a\.txt' contains an invalid surrogate"):
+        sources_of([document("a.txt", "half of \ud800 letter")], 100, 1)
+
+
+def test_documents_take_turns_and_every_passage_comes_once_in_an_order_that_the_seed_decides():
+    sources = sources_of(DOCUMENTS, 200, 1)
+    eight = [source.document for source in spread(sources, 8, seed=0)]
+    assert Counter(eight[:6]) == {"long.txt": 2, "short.txt": 2, "other.txt": 2}
+    assert {*eight[6:]} == {"long.txt", "other.txt"}  # the short one is used up
+    orders = [spread(sources, len(sources), seed) for seed in (0, 0, 1)]
+    assert sorted(orders[0]) == sorted(sources)
+    assert orders[0] == orders[1] != orders[2]
+
+
+def test_nothing_that_a_generator_is_handed_leads_to_judgments():
+    with noting([(ExtractiveGenerator, "draft")]) as noted:
+        attack = Document.from_pages("told.md", [("1", "told.md#1", " ".join(SOURCE_TEXTS))])
+        sources = sources_of((*Memory(cases=True).load().documents, attack), 2000, 3)
+        checker = Checker(CorpusSearch(sources, None, NO_STORE))
+        make(ExtractiveGenerator(), sources, checker, Plan(2, 0, (), 5, 2000, 3, 0))
+    [calls] = noted.values()
+    assert calls
+    assert [type(secret) for call in calls for secret in secrets_in(call, Collection)] == []
+
+
+class TestExtractive(GeneratorContract):
+    component = ExtractiveGenerator
+
+
 # Drafts
 
 FAULTS = [  # a question, its references, its type, and the check that it fails
@@ -67,13 +136,11 @@ def test_a_draft_fails_the_check_of_its_fault():
     for question, references, query_type, check in FAULTS:
         draft = Draft(question, references, "" if question else "the model refused")
         assert failed(draft, query_type=query_type) == check, question
-
-
-def test_a_text_that_is_no_question_is_refused():
+    assert "forty days" in outcome(Draft(ZINC.question, ("It is given for forty days and nights",))).reason
     flaws = {"  ": "it is empty", "What is it?": "fewer than 2 words of content", "why " * 100: "more than 300"}
     flaws |= {"What is \ud800 iron tea?": "surrogate"}
-    for question, flaw in flaws.items():
-        assert flaw in flaw_of_form(question)
+    assert [question for question, flaw in flaws.items() if flaw not in flaw_of_form(question)] == []
+    assert flaw_of_form("图书馆几点开门？") is None
 
 
 DISSOLVED = "Should zinc be dissolved in clean water for diarrhoea?"
@@ -96,29 +163,27 @@ def test_a_near_copy_is_refused_and_another_number_negation_or_order_is_none():
         assert failed(replace(ZINC, question=question), by=by) == check, question
 
 
-def test_the_encoder_finds_near_copies_in_other_words():
-    class Alike(LetterEncoder):
-        """All texts are alike to it, and yet not equal."""
+class Alike(LetterEncoder):
+    """All texts are alike to it, and yet not equal."""
 
-        def encode(self, texts, role):
-            embeddings = super().encode(texts, role) * 0.01 + 1
-            return embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
+    def encode(self, texts, role):
+        embeddings = super().encode(texts, role) * 0.01 + 1
+        return embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
 
+
+def test_near_copies_in_other_words_and_questions_that_another_passage_answers_are_refused():
     other = Draft("How many days does one dissolve zinc?", ZINC.references)
     negated = Draft("For how long is zinc not dissolved?", ZINC.references)
     for encoder, expected in ((None, ""), (Alike(), "copy")):
         by = checker(encoder)
         assert [failed(draft, by=by) for draft in (ZINC, other, negated)] == ["", expected, ""]
-
-
-def test_a_question_that_another_passage_answers_is_refused():
     draft = Draft("How much paracetamol does a child of ten kilograms need?", (TEXTS[0].split(". ")[1],))
     refused = outcome(draft, source=SOURCES[0])
     assert (refused.check, refused.reason) == ("elsewhere", "m.txt, page 4 may answer it")
     assert failed(draft, source=SOURCES[0], by=checker(sources=SOURCES[:4])) == ""
 
 
-def test_the_rank_of_bm25_is_that_of_the_library():
+def test_the_rank_of_bm25_is_that_of_the_library_and_a_question_is_easy_if_its_passage_is_first():
     """By rank_bm25, with the same words."""
     stem = Stemmer.Stemmer("english").stemWords
 
@@ -133,9 +198,6 @@ def test_the_rank_of_bm25_is_that_of_the_library():
             scores = library.get_scores(tokens(question))
             better = int((scores > scores[origin]).sum() + (scores[:origin] == scores[origin]).sum())
             assert hits.rank == (better + 1 if scores[origin] else None)
-
-
-def test_a_question_is_easy_if_bm25_finds_its_passage_first():
     easy = outcome(ZINC)
     hard = outcome(Draft("How many days do lemon tablets and diarrhoea take?", ZINC.references))
     assert (easy.rank, easy.is_easy) == (1, True)
@@ -174,11 +236,10 @@ def located(reference):
 
 def test_a_reference_is_mapped_to_the_text_of_the_passage_that_says_it():
     assert {reference: located(reference) for reference in PLACES} == PLACES
-
-
-def test_a_sentence_of_a_script_without_spaces_is_long_enough():
-    for sentence in ("二甲双胍的剂量为257毫克。", "七日以内に作成します。", "วัดความดัน"):
+    for sentence in ("二甲双胍的剂量为257毫克。", "七日以内に作成します。", "วัดความดัน"):  # long enough without spaces
         assert locate(sentence, f"序。{sentence}終。") == (2, 2 + len(sentence))
+    text = "İstanbul İİİİ. Give the child zinc for fourteen days."  # its letters grow in lower case
+    assert text[slice(*locate("Give the chld zinc for fourteen days", text))].startswith("Give the child zinc")
 
 
 @given(st.data())
@@ -195,17 +256,11 @@ def test_every_part_of_a_passage_is_found_whatever_its_white_space(data):
 
 @given(st.text(max_size=80), st.text(max_size=120))
 def test_a_span_is_within_the_text_whatever_both_are(reference, text):
-    """Also letters whose lower case is longer, such as İ."""
     span = locate(reference, text)
     if span:
         start, end = span
         assert 0 <= start < end <= len(text)
         assert text[start:end].strip() == text[start:end]
-
-
-def test_letters_that_grow_in_lower_case_do_not_move_the_span():
-    text = "İstanbul İİİİ. Give the child zinc for fourteen days."
-    assert text[slice(*locate("Give the chld zinc for fourteen days", text))].startswith("Give the child zinc")
 
 
 def test_a_reference_that_is_not_in_the_passage_removes_itself_alone():
@@ -220,15 +275,15 @@ def test_a_reference_that_is_not_in_the_passage_removes_itself_alone():
 
 
 class Scripted(Generator):
-    """Returns what a function makes of a request."""
+    """Returns what a function makes of each request."""
 
     types = ("factual", UNANSWERABLE)
 
     def __init__(self, tell):
-        self.tell, self.asked = tell, []
+        self.tell, self.asked = tell, 0
 
     def draft(self, requests):
-        self.asked.append(len(requests))
+        self.asked += len(requests)
         return [self.tell(request) for request in requests]
 
 
@@ -256,28 +311,26 @@ def types_in(outcome):
     return [question.request.query_type for question in outcome.accepted]
 
 
-def test_a_model_that_never_returns_a_question_is_not_asked_for_ever():
-    generator = Scripted(lambda request: Draft("", flaw="it is not in the form that was asked for"))
+def usable(is_usable):
+    """A generator of which the drafts with such a number have a question."""
+    numbers = iter(range(10**6))
+    no_question = Draft("", flaw="it is not in the form that was asked for")
+    return Scripted(lambda request: sentence(request) if is_usable(next(numbers)) else no_question)
+
+
+def test_a_model_is_not_asked_for_ever_and_what_passed_is_kept_if_it_fails_later():
+    never, at_first = usable(lambda number: False), usable(lambda number: number < 3)
     with pytest.raises(GeneratorError, match=r"no draft of 40 .* 40 failed 'response' .* such as: it is not"):
-        made(generator, count=100)
-    assert sum(generator.asked) == 40
-
-
-def test_what_passed_is_kept_if_the_model_fails_later():
-    good = iter(range(3))
-    generator = Scripted(lambda request: sentence(request) if next(good, None) is not None else Draft("", flaw="no"))
-    outcome = made(generator, count=10)
+        made(never, count=100)
+    assert never.asked == 40
+    outcome = made(at_first, count=10)
     assert len(outcome.accepted) == 3
     assert outcome.shortfall.startswith("7 of 10 questions are missing: ")
-    assert sum(generator.asked) <= 60
-
-
-def test_drafts_per_question_limits_what_is_asked_for():
-    for limit, expected in ((1, 60), (2, 120)):
-        turn = iter(range(10**6))
-        generator = Scripted(lambda request, turn=turn: Draft("", flaw="no") if next(turn) % 5 else sentence(request))
-        outcome = made(generator, count=60, drafts_per_question=limit)
-        assert sum(generator.asked) == expected
+    assert at_first.asked <= 60
+    for limit in (1, 2):
+        a_fifth = usable(lambda number: number % 5 == 0)
+        outcome = made(a_fifth, count=60, drafts_per_question=limit)
+        assert a_fifth.asked == 60 * limit
         assert "no more drafts may be asked for (drafts_per_question)" in outcome.shortfall
 
 
@@ -317,28 +370,19 @@ def test_the_types_take_turns_and_a_passage_is_used_for_each():
     assert {*types_in(made(ExtractiveGenerator(), 12, count=12, types=("keywords",)))} == {"keywords"}
 
 
-def test_words_is_how_many_words_a_query_of_keywords_has():
+def test_words_is_the_length_of_a_query_of_keywords_and_the_seed_decides_which_sentence_and_which_words():
     request = Request(SOURCES[2], "keywords")
     lengths = [len(ExtractiveGenerator(words).draft([request])[0].question.split()) for words in (3, 5, 40)]
     assert lengths[:2] == [3, 5]
     assert lengths[2] > 5
-
-
-def test_the_seed_decides_which_sentence_and_which_words():
     requests = [Request(source, query_type) for source in SOURCES for query_type in ExtractiveGenerator.types]
     drafts = [ExtractiveGenerator(seed=seed).draft(requests) for seed in (0, 0, 1)]
     assert drafts[0] == drafts[1] != drafts[2]
 
 
-def test_headings_are_asked_for_only_where_there_is_nothing_else():
+def test_sentences_are_asked_for_also_without_spaces_and_headings_only_where_there_is_nothing_else():
     heading = "Care of small newborn babies at home"
     prose = "Feed a small baby every two hours with breast milk."
-    page = f"{heading}\n{prose}"
-    assert [page[start:end] for start, end in telling(page)] == [prose]
-    assert [heading[start:end] for start, end in telling(heading)] == [heading]
-
-
-def test_sentences_without_spaces_can_be_asked_for():
-    text = "图书馆周一至周五上午九点开门，周末不开放。借书证丢失后请到服务台补办。是。"
-    assert [text[start:end] for start, end in telling(text)] == text.partition("是")[0].replace("。", "。 ").split()
-    assert flaw_of_form("图书馆几点开门？") is None
+    chinese = "图书馆周一至周五上午九点开门，周末不开放。", "借书证丢失后请到服务台补办。"
+    pages = {f"{heading}\n{prose}": [prose], heading: [heading], f"{''.join(chinese)}是。": [*chinese]}
+    assert {page: [page[start:end] for start, end in telling(page)] for page in pages} == pages

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 from application import PROJECT
-from endpoint_server import Reply, completion, problem
+from endpoint_server import completion
 from question_server import (
     KEY,
     OUT_OF_SCOPE,
@@ -14,7 +14,6 @@ from question_server import (
     QuestionServer,
     assert_spans,
     good,
-    honest,
     lines,
     passage_of,
     write_documents,
@@ -32,6 +31,12 @@ TEXT = "Iron tablets are taken daily with lemon water. Tea stops the body from t
 REQUEST = Request(Source("m.txt", "1", 0, len(TEXT), TEXT), "factual")
 
 
+@pytest.fixture(autouse=True)
+def environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv(SWEEP_ID, str(tmp_path))  # a budget of its own
+
+
 @pytest.fixture
 def generate(tmp_path):
     """The command, after which the key is in no file and in nothing that was printed."""
@@ -43,6 +48,14 @@ def generate(tmp_path):
     assert KEY not in "".join(command.printed)
 
 
+def done(generate, *asked):
+    """What the command printed, done in this process."""
+    status, out, err = generate.here(*asked)
+    generate.printed.append(out + err)
+    assert status == 0, err
+    return out
+
+
 def questions_of(generate, out="out"):
     return lines(generate.folder / out / "questions.jsonl")
 
@@ -51,12 +64,14 @@ def names_in(folder):
     return {path.name for path in folder.iterdir()}
 
 
-def test_a_model_makes_a_test_set_with_out_of_scope_questions(generate):
+def test_a_model_makes_a_test_set_with_out_of_scope_questions_and_is_asked_once(generate):
     with QuestionServer() as server:
         asked = generate.endpoint(server, "out", "--count", "10", "--unanswerable", "0.2")
-        status, out, err = generate.run(*asked)
-    assert status == 0, err
+        out = done(generate, *asked)
+        done(generate, *("again" if given == "out" else given for given in asked))
+        assert set(server.came.values()) == {1}
     questions = questions_of(generate)
+    assert questions == questions_of(generate, "again")
     assert_spans(questions, generate.folder / "documents")
     assert [question["answerable"] for question in questions] == [True] * 8 + [False] * 2
     types = [question["query_type"] for question in questions]
@@ -67,45 +82,6 @@ def test_a_model_makes_a_test_set_with_out_of_scope_questions(generate):
     settings = ["language_model.model: `model`", "- language_model: `OpenAIModel`", "generator.max_tokens: `1024`"]
     assert [part for part in ("Ask why something is so", *settings) if part not in sheet] == []
     assert server.key == KEY
-
-
-def misbehave(prompt: str, messages: int, times: int) -> Reply:
-    """Each page has its own fault; only pages 0 and 1 and those whose fault passes get a good reply."""
-    page = int(passage_of(prompt).split(" closes at ")[1].split()[0]) % 10
-    question = honest(prompt)
-    faults = {
-        2: problem(429, "slow down", retry_after="0.05") if times == 1 else good(prompt),
-        3: Reply(good(prompt).body, missing_bytes=20) if times == 1 else good(prompt),
-        4: completion('{"question": "half a') if messages == 1 else good(prompt),
-        5: completion(json.dumps({**question, "references": ["The valve was invented by a king of Norway."]})),
-        6: completion(None, refusal="I cannot help."),
-        7: completion("I would rather talk about the weather."),
-        8: problem(500) if times == 1 else good(prompt),
-        9: completion(json.dumps({**question, "question": "What does the passage say about it?"})),
-    }
-    return faults.get(page, good(prompt))
-
-
-def test_a_server_that_misbehaves_is_survived_and_paid_once(generate):
-    documents = generate.folder / "many"
-    write_documents(documents, documents=2, paragraphs=10)
-    with QuestionServer(misbehave) as server:
-        asked = generate.endpoint(server, "out", "--count", "12", "--types", "factual")
-        asked[asked.index(generate.documents[1])] = f"corpus.path={documents}"
-        status, _, err = generate.run(*asked)
-        assert status == 0, err
-        assert set(server.answered.values()) == {1}
-        before = server.came.total()
-        assert generate.run(*("again" if given == "out" else given for given in asked))[0] == 0
-        assert server.came.total() == before
-    questions = questions_of(generate)
-    assert questions == questions_of(generate, "again")
-    assert_spans(questions, documents)
-    assert {int(question["page"]) - 1 for question in questions} == {0, 1, 2, 3, 4, 8}
-    rejected = {int(draft["page"]) - 1: draft for draft in lines(generate.folder / "out" / "rejected.jsonl")}
-    checks = {page: draft["check"] for page, draft in rejected.items()}
-    assert checks == {5: "reference", 6: "response", 7: "response", 9: "context"}
-    assert "king of Norway" in rejected[5]["reason"]
 
 
 def test_an_interrupted_start_leaves_no_half_of_a_test_set(generate):
@@ -121,18 +97,6 @@ def test_an_interrupted_start_leaves_no_half_of_a_test_set(generate):
         assert names_in(generate.folder) == {"documents", "store"}
         assert generate.run(*asked)[0] == 0
         assert set(server.answered.values()) == {1}
-
-
-def test_a_model_that_returns_nonsense_is_given_up(generate):
-    with QuestionServer(lambda prompt, messages, times: completion("Nonsense.")) as server:
-        asked = generate.endpoint(server, "out", "--count", "100", "language_model.structured=false")
-        status, _, err = generate.run(*asked)
-        assert len(server.requests) == 40
-    assert status == 2
-    last = err.splitlines()[-1]
-    assert "no draft of 40 is a question with references that passed the checks, so nothing was written" in last
-    assert "; 40 failed 'response'" in last
-    assert not (generate.folder / "out").exists()
 
 
 ATTACK = (
@@ -154,78 +118,56 @@ def test_a_document_cannot_make_files_or_leak_the_key(generate):
 
     with QuestionServer(obey) as server:
         asked = generate.endpoint(server, "out", "--count", "20", "--types", "factual")
-        status, _, err = generate.run(*asked)
-    assert status == 0, err
+        done(generate, *asked)
     assert names_in(generate.folder) == {"documents", "store", "out"}
     assert names_in(generate.folder / "out") == {"questions.jsonl", "rejected.jsonl", "data_sheet.md"}
 
 
-# Drafts
+def asked_for(reply, *batches, structured=True):
+    """The drafts for requests by a model that always replies in this way, or its error, and what it was asked."""
+    with QuestionServer(lambda prompt, messages, times: reply) as server:
+        model = OpenAIModel(model="model", base_url=server.url, store=NO_STORE, structured=structured)
+        generator = LanguageModelGenerator(model)
+        try:
+            return [draft for batch in batches or [[REQUEST]] for draft in generator.draft(batch)], server.requests
+        except UnusableError as error:
+            return error, server.requests
 
 
-@pytest.fixture
-def drafts(tmp_path, monkeypatch):
-    """The drafts for requests by a model that always replies in this way, and what it was asked."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv(SWEEP_ID, str(tmp_path))  # a budget of its own
-
-    def drafts(reply, *batches, structured=True):
-        with QuestionServer(lambda prompt, messages, times: reply) as server:
-            model = OpenAIModel(model="model", base_url=server.url, store=NO_STORE, structured=structured)
-            generator = LanguageModelGenerator(model)
-            try:
-                return [draft for batch in batches or [[REQUEST]] for draft in generator.draft(batch)], server.requests
-            except UnusableError as error:
-                return error, server.requests
-
-    return drafts
-
-
-def test_json_is_asked_for_once_also_of_a_model_without_schemas(drafts):
+def test_json_is_asked_for_once_also_of_a_model_without_schemas_and_no_question_has_its_cause():
     text = '{"question": "With what is iron taken?", "references": ["with lemon water"]}'
     further = f'Here it is:\n{text[:-1]}, "type": "x"}}'
     for content, structured in ((text, True), (text, False), (f"```json\n{text}\n```", False), (further, True)):
-        [draft], [request] = drafts(completion(content), structured=structured)
+        [draft], [request] = asked_for(completion(content), structured=structured)
         assert ("response_format" in request) is structured
         assert (draft.question, draft.flaw) == ("With what is iron taken?", "")
         assert [reference.strip() for reference in draft.references] == ["with lemon water"]
-
-
-def test_a_response_without_one_question_is_no_question():
-    for text in ("", "Sorry.", "Question:", "Question: a?\nQuestion: b?", '{"question": 1}', "{", "[]"):
-        draft = draft_of(text)
-        assert (bool(draft.flaw), draft.question) == (True, ""), text
-
-
-def test_a_draft_without_a_question_says_why_the_response_has_none(drafts):
+    [draft], requests = asked_for(completion("no JSON"))
+    assert [len(request["messages"]) for request in requests] == [1, 3]  # a correction is asked for once
+    assert draft.flaw == "it is not in the form that was asked for: 'no JSON' (asked twice)"
+    assert draft.tokens_in == 200
+    form = requests[0]["response_format"]["json_schema"]
+    assert (form["name"], form["schema"]["required"]) == ("QuestionFields", ["question", "references"])
     causes = {
         "cut off": completion("Question: With", finish="length"),
         "refused": completion(None, refusal="I cannot help."),
         "tool call": completion('<tool_call>\n{"name": "search"}\n</tool_call>'),
     }
     for cause, response in causes.items():
-        [draft], _ = drafts(response, structured=False)
+        [draft], _ = asked_for(response, structured=False)
         assert cause in draft.flaw
+    for unread in ("", "Sorry.", "Question:", "Question: a?\nQuestion: b?", '{"question": 1}', "{", "[]"):
+        draft = draft_of(unread)
+        assert (bool(draft.flaw), draft.question) == (True, ""), unread
 
 
-def test_asking_stops_over_small_batches_where_the_model_never_answers(drafts):
+def test_asking_stops_over_small_batches_where_the_model_never_answers():
     sources = [REQUEST.source._replace(text=f"{TEXT} {number}") for number in range(4)]
     batches = [[Request(source, query_type) for query_type in TYPES[:3]] for source in sources]
     for text in (None, "I'm sorry, but I can't help with that."):
-        error, requests = drafts(completion(text), *batches, structured=False)
+        error, requests = asked_for(completion(text), *batches, structured=False)
         assert re.search(r"\b1[0-2] responses in a row", str(error))
         assert 10 <= len(requests) <= 12  # several are on their way
-
-
-def test_a_correction_is_asked_for_once(drafts):
-    [draft], requests = drafts(completion("no JSON"))
-    assert [len(request["messages"]) for request in requests] == [1, 3]
-    assert "This is not the JSON that was asked for" in requests[1]["messages"][2]["content"]
-    assert draft.flaw == "it is not in the form that was asked for: 'no JSON' (asked twice)"
-    assert draft.tokens_in == 200
-    form = requests[0]["response_format"]["json_schema"]
-    assert (form["name"], form["strict"]) == ("QuestionFields", True)
-    assert form["schema"]["required"] == ["question", "references"]
 
 
 def test_prompts_differ_by_type_and_say_what_the_passage_is_and_each_part_is_a_text_file():

@@ -27,25 +27,18 @@ def installed(processes, tmp_path_factory):
     return {"PYTHONPATH": str(site)}
 
 
-@pytest.fixture(scope="module")
-def ragsweep(installed, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("project")
-
-    def run(*given):
-        command = [sys.executable, "-m", "ragsweep", *given]
-        environment = {**os.environ, **installed}
-        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
-
-    return run
+def ragsweep(folder, site, *given):
+    environment = {**os.environ, "PYTHONPATH": str(site), "RAGSWEEP_PROJECT": str(folder)}
+    command = [sys.executable, "-m", "ragsweep", *given]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
 @pytest.mark.release
-@pytest.mark.usefixtures("processes")
-def test_a_plugin_adds_a_command(ragsweep):
-    lines = ragsweep("--help").stdout.splitlines()
+def test_a_plugin_adds_a_command(installed, tmp_path):
+    lines = ragsweep(tmp_path, installed["PYTHONPATH"], "--help").stdout.splitlines()
     at = lines.index("letters: retrieval by letters")
     assert lines[at + 1].split()[:2] == ["ragsweep", "letters"]
-    assert ragsweep("letters", "Iron for two?").stdout == "10 letters\n"
+    assert ragsweep(tmp_path, installed["PYTHONPATH"], "letters", "Iron for two?").stdout == "10 letters\n"
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +72,7 @@ def test_a_run_of_a_plugin_is_reproduced(installed, letters_sweep, dataset):
     assert "identical: " in again.stdout
     without = letters_sweep.script("reproduce", run_id, *dataset[2:])
     assert without.returncode == 2
-    assert "ragsweep_letters.retriever.LettersRetriever may not be built from a record" in without.stderr
+    assert "ragsweep_letters.components.LettersRetriever may not be built from a record" in without.stderr
 
 
 @pytest.mark.release
@@ -95,10 +88,10 @@ def test_a_plugin_adds_a_task(installed, application):
 
 @pytest.fixture
 def pointing(monkeypatch):
-    """Lets the only entry point of a plugin be another one."""
+    """Lets the entry points of plugins be others."""
 
-    def to(value):
-        points = (EntryPoint("broken", value, plugins.GROUP),)
+    def to(*values):
+        points = tuple(EntryPoint("broken", value, plugins.GROUP) for value in values)
         monkeypatch.setattr(plugins, "entry_points", lambda group: points if group == plugins.GROUP else ())
         plugins.plugins.cache_clear()
 
@@ -133,41 +126,36 @@ def test_a_broken_plugin_ends_every_command_in_one_line(tmp_path):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[{plugins.GROUP}]\nbroken = nosuch:PLUGIN\n")
     for given in (["--help"], ["run"], ["gate", "x"]):
-        environment = {**os.environ, "PYTHONPATH": str(tmp_path), "RAGSWEEP_PROJECT": str(tmp_path)}
-        command = [sys.executable, "-m", "ragsweep", *given]
-        process = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        process = ragsweep(tmp_path, tmp_path, *given)
         assert (process.returncode, process.stdout) == (2, "")
         [line] = process.stderr.splitlines()
         assert line.startswith("ragsweep: plugin broken: nosuch:PLUGIN cannot be loaded")
         assert line.endswith("set RAGSWEEP_DISABLE_PLUGINS=1 to start without plugins")
 
 
-def test_a_folder_a_default_and_a_check_that_are_not_there_are_named(monkeypatch, tmp_path):
+def test_parts_of_a_plugin_that_are_not_there_or_are_there_already_are_named(pointing, monkeypatch, tmp_path):
     broken = {
         r"its configuration folder .*nosuch does not exist": Plugin("", conf=tmp_path / "nosuch"),
         "its default nogroup=no is no file": Plugin("", defaults={"nogroup": "no"}),
     }
     for reason, plugin in broken.items():
         monkeypatch.setattr(EntryPoint, "load", lambda self, plugin=plugin: plugin)
+        pointing("broken:PLUGIN")
         with pytest.raises(ConfigError, match=f"plugin broken: {reason}"):
-            plugins._loaded(EntryPoint("broken", "broken:PLUGIN", plugins.GROUP))
-    monkeypatch.setattr(run_check, "plugins", lambda: {"one": Plugin("", checks={"vowels": "json:Vowels"})})
-    with pytest.raises(ConfigError, match=r"plugin one: its check json:Vowels cannot be loaded \(AttributeError: "):
-        run_check.installed_checks()
-
-
-def test_a_plugin_cannot_replace_a_command_a_check_or_another_plugin(monkeypatch):
+            plugins.plugins()
+    pointing("one:PLUGIN", "other:PLUGIN")
+    with pytest.raises(ConfigError, match="plugin broken: two installed packages have a plugin of this name"):
+        plugins.plugins()
     plugin = Plugin("", commands={"count": Command("", "")}, checks={"vowels": "json:loads"})
-    both = {"one": plugin, "two": plugin}
-    monkeypatch.setattr(run_check, "plugins", lambda: both)
-    with pytest.raises(ConfigError, match="plugin two: another plugin has the check 'vowels', too"):
-        run_check.installed_checks()
-    replacing = {"one": Plugin("", commands={"compare": Command("", "")})}
-    for plugin, command, installed in (("two", "count", both), ("one", "compare", replacing)):
-        monkeypatch.setattr(main, "plugins", lambda installed=installed: installed)
-        with pytest.raises(ConfigError, match=f"plugin {plugin}: the command '{command}' is there already"):
-            main.commands()
-    twice = tuple(EntryPoint("mine", f"{package}:PLUGIN", plugins.GROUP) for package in ("one", "other"))
-    monkeypatch.setattr(plugins, "entry_points", lambda group: twice)
-    with pytest.raises(ConfigError, match="plugin mine: two installed packages have a plugin of this name"):
-        plugins.plugins.__wrapped__()
+    both, replacing = {"one": plugin, "two": plugin}, {"one": Plugin("", commands={"compare": Command("", "")})}
+    absent = {"one": Plugin("", checks={"vowels": "json:Vowels"})}
+    refused = [
+        (run_check, run_check.installed_checks, absent, r"one: its check json:Vowels cannot be loaded \(AttributeErr"),
+        (run_check, run_check.installed_checks, both, "two: another plugin has the check 'vowels', too"),
+        (main, main.commands, both, "two: the command 'count' is there already"),
+        (main, main.commands, replacing, "one: the command 'compare' is there already"),
+    ]
+    for module, read, installed, reason in refused:
+        monkeypatch.setattr(module, "plugins", lambda installed=installed: installed)
+        with pytest.raises(ConfigError, match=f"^plugin {reason}"):
+            read()

@@ -109,15 +109,8 @@ CASES = rows_of_cases()
 ASKED = ("id", "clinical_case", "question", "options", "correct_answer", "specialty", "difficulty", "condition")
 ASKED = (*ASKED, "option_conditions", "relevant_guidelines")
 ANSWERED = ("id", "answer", "confidence", "reasoning", "evidence", "cited", "time_ms")
-COLUMNS = {
-    "case": "clinical_case",
-    "answer": "correct_answer",
-    "specialty": "specialty",
-    "difficulty": "difficulty",
-    "condition": "condition",
-    "option_conditions": "option_conditions",
-    "relevant": "relevant_guidelines",
-}
+COLUMNS = {"case": "clinical_case", "answer": "correct_answer", "relevant": "relevant_guidelines"}
+COLUMNS |= {name: name for name in ("specialty", "difficulty", "condition", "option_conditions")}
 SURE = [(1.0, False), (1.0, False), (0.95, True), (0.55, True)]  # confidences of the second system, and what was right
 
 
@@ -184,21 +177,12 @@ def mean(values):
     return sum(values) / len(values)
 
 
-def test_the_report_has_the_blocks_and_names_of_the_framework(report):
-    blocks = {
-        "overall_metrics": "accuracy total_questions correct incorrect by_specialty by_difficulty",
-        "retrieval_metrics": "precision_at_5 recall_at_5 map mrr avg_context_relevance avg_documents_retrieved",
-        "reasoning_metrics": "chain_completeness evidence_utilization avg_reasoning_length reasoning_coherence",
-        "calibration_metrics": "brier_score ece mce confidence_distribution confidence_by_correctness",
-        "safety_metrics": "hallucination_rate dangerous_errors safety_score",
-        "error_analysis": "retrieval_failures reasoning_failures high_confidence_errors by_type pitfalls confusions",
-    }
-    for block, names in blocks.items():
-        assert {*names.split()} <= {*report[block]}, block
-    assert len(report["per_question_results"]) == len(CASES)
-
-
-def test_accuracy_in_all_and_by_group(report, folder):
+def test_each_question_has_its_result_and_accuracy_is_that_of_all_and_by_group(report, folder):
+    names = "id correct_answer answer is_correct confidence specialty difficulty time_ms".split()
+    renamed = {"id": "question_id", "answer": "predicted_answer"}
+    expected = [{renamed.get(name, name): row[name] for name in names} for row in CASES]
+    results = [{name: result[name] for name in expected[0]} for result in report["per_question_results"]]
+    assert results == expected
     overall = report["overall_metrics"]
     right = sum(row["is_correct"] for row in CASES)
     assert (overall["total_questions"], overall["correct"], overall["incorrect"]) == (40, right, 40 - right)
@@ -210,23 +194,11 @@ def test_accuracy_in_all_and_by_group(report, folder):
         of_group = rows[rows["group"] == group].set_index("name")
         assert of_group["value"].to_dict() == pytest.approx(expected)
         assert of_group["n"].sum() == len(CASES)
-        if group == "specialty":
-            by_type = table(folder, "by_query_type.csv", index_col="query_type")
-            assert by_type["accuracy"].to_dict() == pytest.approx(expected)
+    by_type = table(folder, "by_query_type.csv", index_col="query_type")["accuracy"].to_dict()
+    assert by_type == pytest.approx(pd.DataFrame(CASES).groupby("specialty")["is_correct"].mean().to_dict())
 
 
-def test_each_question_has_its_result(report):
-    for row, result in zip(CASES, report["per_question_results"], strict=True):
-        assert result["question_id"] == row["id"]
-        assert result["correct_answer"] == row["correct_answer"]
-        assert result["predicted_answer"] == row["answer"]
-        assert result["is_correct"] == row["is_correct"]
-        assert result["confidence"] == row["confidence"]
-        assert (result["specialty"], result["difficulty"]) == (row["specialty"], row["difficulty"])
-        assert result["time_ms"] == row["time_ms"]
-
-
-def test_retrieval_is_measured_by_the_bare_pages_that_a_system_recorded(report):
+def test_retrieval_is_measured_by_the_bare_pages_that_a_system_recorded_and_three_levels_of_relevance(report):
     judged = [(row["evidence"], row["relevant_guidelines"]) for row in CASES if row["relevant_guidelines"]]
     metrics = report["retrieval_metrics"]
     for k in (1, 3, 5, 10):
@@ -237,6 +209,9 @@ def test_retrieval_is_measured_by_the_bare_pages_that_a_system_recorded(report):
     assert metrics["mrr"] == metrics["map"] == pytest.approx(mean(reciprocal))  # the same where one page is relevant
     assert metrics["avg_documents_retrieved"] == 5
     assert metrics["judged_questions"] == len(judged) == 36  # a case without judgments is left out, not 0
+    levels = Counter(row["relevance"] for row in CASES)
+    assert min(levels.values()) > 5
+    assert metrics["avg_context_relevance"] == pytest.approx(mean([row["relevance"] for row in CASES]))
 
 
 def test_recorded_evidence_that_no_document_has_is_refused(systems, settings, files):
@@ -246,21 +221,18 @@ def test_recorded_evidence_that_no_document_has_is_refused(systems, settings, fi
     assert "99" in refused.stderr
 
 
-def test_relevance_of_the_context_has_three_levels(report):
-    levels = Counter(row["relevance"] for row in CASES)
-    assert min(levels.values()) > 5
-    expected = mean([row["relevance"] for row in CASES])
-    assert report["retrieval_metrics"]["avg_context_relevance"] == pytest.approx(expected)
-
-
-def test_reasoning_has_completeness_citations_coherence_and_length(report):
-    metrics = report["reasoning_metrics"]
+def test_reasoning_has_completeness_citations_coherence_and_length_and_safety_a_score_where_there_are_rules(report):
+    metrics, safety = report["reasoning_metrics"], report["safety_metrics"]
     reasoned = [row for row in CASES if row["reasoning"]]
     assert metrics["chain_completeness"] == pytest.approx(mean([row["completeness"] for row in CASES]))
     assert metrics["reasoning_coherence"] == pytest.approx(mean([row["coherence"] for row in CASES]))
     citing = [row for row in CASES if row["reasoning"] or row["cited"]]
     assert metrics["evidence_utilization"] == pytest.approx(mean([len(row["cited"]) / 5 for row in citing]))
     assert metrics["avg_reasoning_length"] == mean([len(row["reasoning"].split()) for row in reasoned])
+    checked = [row for row in CASES if row["coherence"] is not None]
+    assert safety["hallucination_rate"] == sum(row["coherence"] < 0.5 for row in checked) / len(checked)
+    assert safety["safety_score"] is None  # no rules are known for these cases, which is not the same as safe
+    assert not safety["dangerous_errors"]
 
 
 def bins_of(pairs, number=10):
@@ -279,44 +251,35 @@ def gaps(pairs, number=10):
     ]
 
 
-def test_calibration_by_brier_ece_and_mce(report):
+STATED = [(row["confidence"], float(row["is_correct"])) for row in CASES if row["confidence"] is not None]
+
+
+def test_calibration_by_brier_ece_and_mce(report, systems):
     metrics = report["calibration_metrics"]
-    stated = [(row["confidence"], float(row["is_correct"])) for row in CASES if row["confidence"] is not None]
-    errors = [(confidence - outcome) ** 2 for confidence, outcome in stated]
-    silent = len(CASES) - len(stated)  # has the largest error, so that nothing is gained by saying nothing
+    errors = [(confidence - outcome) ** 2 for confidence, outcome in STATED]
+    silent = len(CASES) - len(STATED)  # has the largest error, so that nothing is gained by saying nothing
     assert metrics["brier_score"] == pytest.approx((sum(errors) + silent) / len(CASES))
     assert metrics["brier_with_confidence"] == pytest.approx(mean(errors))
-    ece = sum(size * gap for size, gap in gaps(stated)) / len(stated)
+    ece = sum(size * gap for size, gap in gaps(STATED)) / len(STATED)
     assert metrics["ece_with_confidence"] == pytest.approx(ece)
-    assert metrics["ece"] == pytest.approx((ece * len(stated) + silent) / len(CASES))
-    assert metrics["mce"] == pytest.approx(max(gap for _, gap in gaps(stated)))
-    by_correctness = {name: [c for c, y in stated if y == (name == "correct")] for name in ("correct", "incorrect")}
+    assert metrics["ece"] == pytest.approx((ece * len(STATED) + silent) / len(CASES))
+    assert metrics["mce"] == pytest.approx(max(gap for _, gap in gaps(STATED)))
+    by_correctness = {name: [c for c, y in STATED if y == (name == "correct")] for name in ("correct", "incorrect")}
     means = {name: mean(confidences) for name, confidences in by_correctness.items()}
     assert metrics["confidence_by_correctness"] == pytest.approx(means)
-    tenths = Counter(min(int(confidence * 10 + 1e-9), 9) for confidence, _ in stated)
+    tenths = Counter(min(int(confidence * 10 + 1e-9), 9) for confidence, _ in STATED)
     expected = {f"{tenth * 10}-{tenth * 10 + 10}%": tenths[tenth] for tenth in range(10)}
     assert metrics["confidence_distribution"] == expected
     curve = metrics["calibration_curve"]
-    assert curve["count"] == [len(members) for members in bins_of(stated)]
-    assert curve["confidence"] == pytest.approx([mean([c for c, _ in members]) for members in bins_of(stated)])
-    assert curve["accuracy"] == pytest.approx([mean([y for _, y in members]) for members in bins_of(stated)])
+    assert curve["count"] == [len(members) for members in bins_of(STATED)]
+    assert curve["confidence"] == pytest.approx([mean([c for c, _ in members]) for members in bins_of(STATED)])
+    assert curve["accuracy"] == pytest.approx([mean([y for _, y in members]) for members in bins_of(STATED)])
+    # A confidence of 1 has a bin; the code of the framework and of the module drops it: .125 in place of .60.
+    sure = json.loads((artifacts_of(systems, "sure") / "results/evaluation.json").read_text())
+    assert sure["calibration_metrics"]["ece"] == pytest.approx(0.6)
 
 
-def test_a_confidence_of_1_has_a_bin(systems):
-    """The code of the framework and of the module drops it: .125 in place of .60."""
-    report = json.loads((artifacts_of(systems, "sure") / "results/evaluation.json").read_text())
-    assert report["calibration_metrics"]["ece"] == pytest.approx(0.6)
-
-
-def test_safety_by_hallucination_and_its_score_where_there_are_rules(report):
-    metrics = report["safety_metrics"]
-    checked = [row for row in CASES if row["coherence"] is not None]
-    assert metrics["hallucination_rate"] == sum(row["coherence"] < 0.5 for row in checked) / len(checked)
-    assert metrics["safety_score"] is None  # no rules are known for these cases, which is not the same as safe
-    assert not metrics["dangerous_errors"]
-
-
-def test_every_wrong_answer_has_one_kind_of_error(report, folder):
+def test_every_wrong_answer_has_one_kind_of_error_five_pitfalls_and_is_listed_if_it_was_sure(report, folder):
     analysis = report["error_analysis"]
     wrong = [row for row in CASES if not row["is_correct"]]
     expected = Counter(row["error"] for row in wrong)
@@ -328,15 +291,9 @@ def test_every_wrong_answer_has_one_kind_of_error(report, folder):
     crossed = pd.crosstab(*(pd.Series([row[name] for row in wrong]) for name in ("specialty", "error")))
     pd.testing.assert_frame_equal(rows, crossed[ERRORS], check_names=False)
     assert table(folder, "per_query.csv")["error"].tolist() == [row["error"] for row in CASES]
-
-
-def test_errors_of_high_confidence_are_listed(report, folder):
-    expected = [row["id"] for row in CASES if not row["is_correct"] and (row["confidence"] or 0) >= 0.8]
-    assert report["error_analysis"]["high_confidence_errors"] == len(expected)
-    assert {*table(folder, "high_confidence_errors.csv")["query_id"]} == {*expected}
-
-
-def test_five_pitfalls_are_counted_among_wrong_answers_and_by_specialty(report, folder):
+    confident = [row["id"] for row in wrong if (row["confidence"] or 0) >= 0.8]
+    assert analysis["high_confidence_errors"] == len(confident)
+    assert {*table(folder, "high_confidence_errors.csv")["query_id"]} == {*confident}
     expected = Counter(name for row in CASES for name in row["pitfalls"])
     assert {name: report["error_analysis"]["pitfalls"][name] for name in PITFALLS} == expected
     rows = table(folder, "errors_by_specialty.csv", index_col="specialty")
@@ -346,16 +303,13 @@ def test_five_pitfalls_are_counted_among_wrong_answers_and_by_specialty(report, 
     assert {key: count for key, count in rows.stack().items() if count} == expected
 
 
-def test_confusions_of_letters(report, folder):
+def test_confusions_of_letters_and_of_conditions_by_the_sixteen_groups(report, folder):
     letters = [*LETTERS, "no answer"]
     answers = pd.Categorical([row["answer"] or "no answer" for row in CASES], letters)
     expected = pd.crosstab(pd.Series([row["correct_answer"] for row in CASES]), answers, dropna=False)
     assert report["overall_metrics"]["confusion_matrix"]["counts"] == expected.to_numpy().tolist()
     matrix = table(folder, "confusion_matrix.csv", index_col="correct")
     assert matrix.to_numpy().tolist() == expected.to_numpy().tolist()
-
-
-def test_confusions_of_conditions_by_the_sixteen_groups(report, folder):
     assert len(SIMILAR) == 16
     wrong = sum(row["answer"] is not None and not row["is_correct"] for row in CASES)
     counts = report["error_analysis"]["confusions"]
@@ -373,13 +327,6 @@ def test_the_time_of_answers_has_mean_median_95th_percentile_and_total(systems, 
     assert [report["timing_metrics"][name] for name in names] == pytest.approx(expected)
     [run] = [run for run in systems.children() if "hybrid" in run.info.run_name]
     assert [run.data.metrics[f"latency/{name}"] for name in names] == pytest.approx(expected)
-
-
-def test_the_charts_have_their_names_and_systems_are_compared_in_grouped_bars(systems, folder):
-    for name in "accuracy_by_query_type confusion_matrix reliability retrieval errors summary".split():
-        assert (folder / "charts" / f"{name}.png").read_bytes().startswith(b"\x89PNG\r\n")
-    [parent] = systems.parents()
-    assert (systems.artifacts(parent) / "charts/1_retrieval_methods_comparison.png").exists()
 
 
 @pytest.fixture(scope="module")
@@ -414,8 +361,7 @@ def test_settings_say_what_is_alike_dangerous_unsure_and_confident(drawn, report
     assert len(unsure) > report["error_analysis"]["by_type"]["low confidence"]
     sure = [row for row in CASES if not row["is_correct"] and (row["confidence"] or 0) >= 0.9]
     assert len(table(out, "high_confidence_errors.csv")) == len(sure)
-    stated = [(row["confidence"], float(row["is_correct"])) for row in CASES if row["confidence"] is not None]
-    expected = sum(size * gap for size, gap in gaps(stated, 5)) / len(stated)
+    expected = sum(size * gap for size, gap in gaps(STATED, 5)) / len(STATED)
     assert changed["calibration_metrics"]["ece_with_confidence"] == pytest.approx(expected)
     assert changed["error_analysis"]["confusions"]["similar condition"] == 1  # pneumonia and asthma
     safety = changed["safety_metrics"]
@@ -424,21 +370,21 @@ def test_settings_say_what_is_alike_dangerous_unsure_and_confident(drawn, report
     assert table(out, "dangerous_errors.csv")["kind"].tolist() == 4 * ["contraindicated treatment"]
 
 
-def test_the_confusion_matrix_outlines_its_diagonal(drawn):
+def test_the_charts_have_their_names_their_panels_and_an_outlined_diagonal(systems, folder, drawn):
     from matplotlib.colors import to_rgb
     from matplotlib.patches import Patch
 
-    figure = drawn[0]["confusion_matrix.png"]
-    [axes, *_] = figure.axes
+    for name in "accuracy_by_query_type confusion_matrix reliability retrieval errors summary".split():
+        assert (folder / "charts" / f"{name}.png").read_bytes().startswith(b"\x89PNG\r\n")
+    parent, *_ = systems.parents()
+    assert (systems.artifacts(parent) / "charts/1_retrieval_methods_comparison.png").exists()  # in grouped bars
+    figures, report, _ = drawn
+    [axes, *_] = figures["confusion_matrix.png"].axes
     outlines = [patch for patch in axes.patches if isinstance(patch, Patch) and not patch.get_fill()]
     colours = [to_rgb(patch.get_edgecolor()) for patch in outlines]
     assert len(colours) == len(LETTERS)
     assert all(green == max(red, green, blue) for red, green, blue in colours)
     assert ("answered" in axes.get_xlabel(), "correct" in axes.get_ylabel()) == (True, True)
-
-
-def test_the_summary_has_four_panels_with_brier_score_and_calibration_error(drawn):
-    figures, report, _ = drawn
     titles = [axes.get_title() for axes in figures["summary.png"].axes]
     [calibration] = [title for title in titles if title.startswith("calibration")]
     assert {"accuracy", "evidence", "safety"} <= {*titles}

@@ -32,6 +32,7 @@ QUERIES = [
     ("Is a mosquito to blame?", ["fever.pdf#4", "fever.pdf#2"], "conceptual"),
 ]
 SPREAD = ["mean", "std", "min", "25%", "50%", "75%", "max"]
+COSTS = ["context/tokens", "latency/mean_ms", "latency/p95_ms", "index/bytes"]
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,8 @@ def questions(tmp_path_factory):
 @pytest.fixture(scope="module")
 def sweep(shared_application, questions):
     """The sweep of the card's line, with another folder as the current one and an encoder that loads quickly."""
-    succeeded(shared_application.run(*LINE, *questions, "encoder=wordllama", **CHARTS))
+    given = shared_application.arguments(*LINE, *questions, "encoder=wordllama")
+    succeeded(shared_application.script_here("run", *given, **CHARTS))
     return shared_application
 
 
@@ -87,12 +89,9 @@ def measured_by_hand(retrieved, relevant, k):
     }
 
 
-def test_the_line_of_the_card_makes_a_run_of_each_alpha_and_k(runs):
+def test_the_line_of_the_card_makes_a_run_of_each_alpha_and_k_and_a_row_of_each_with_each_query(runs, summary):
     assert f"python run.py {' '.join(LINE)}" in (PROJECT / "README.md").read_text()
     assert sorted(runs) == sorted(product(ALPHAS, CUTOFFS))
-
-
-def test_a_row_for_each_query_and_configuration(summary):
     [path] = (summary / "results").glob("evaluation_results_*.csv")
     assert re.fullmatch(r"evaluation_results_\d{8}_\d{6}\.csv", path.name)
     rows = rows_of(path)
@@ -102,16 +101,16 @@ def test_a_row_for_each_query_and_configuration(summary):
 
 
 def test_every_metric_of_every_query_is_that_of_the_guides_definitions(runs):
+    asked = [(text, query_type, {*pages}) for text, pages, query_type in QUERIES]
     for (_, k), folder in runs.items():
-        for row in rows_of(folder / "results/per_query.csv").to_dict("records"):
+        rows = rows_of(folder / "results/per_query.csv")
+        relevant = rows["relevant"].str.split("; ").map(set)
+        assert [*zip(rows["query"], rows["query_type"], relevant, strict=True)] == asked
+        for row in rows.to_dict("records"):
             expected = measured_by_hand(row["retrieved"].split("; "), row["relevant"].split("; "), k)
             assert {name: row[name] for name in METRICS} == pytest.approx(expected, abs=1e-12)
-
-
-def test_the_pages_of_a_query_are_those_of_its_judgments(runs):
-    rows = rows_of(runs[0.5, 5] / "results/per_query.csv")
-    expected = [(text, query_type, {*pages}) for text, pages, query_type in QUERIES]
-    assert [*zip(rows["query"], rows["query_type"], rows["relevant"].str.split("; ").map(set), strict=True)] == expected
+        assert (rows["time_ms"] > 0).all()
+        assert rows["mean_score"].between(0, 100).all()
 
 
 def scores_of(folder):
@@ -120,7 +119,7 @@ def scores_of(folder):
     return {(query, page): float(score) for query, _, page, _, score, _ in rows}
 
 
-def test_alpha_0_is_bm25(runs):
+def test_alpha_0_is_bm25_and_a_score_between_weighs_the_dense_and_the_sparse_one_each_from_0_to_1(runs):
     words = [re.findall(r"\w+", text.lower()) for _, text in PAGES if text]
     bm25 = BM25Okapi(words, k1=1.5, b=0.75)
     names = [page for page, text in PAGES if text]
@@ -129,14 +128,6 @@ def test_alpha_0_is_bm25(runs):
         scores = bm25.get_scores(re.findall(r"\w+", query.lower()))
         expected |= {(str(number), page): score for page, score in zip(names, scores, strict=True) if score > 0}
     assert scores_of(runs[0, 3]) == pytest.approx(expected, rel=1e-6)
-
-
-def scaled(scores):
-    low, high = min(scores.values()), max(scores.values())
-    return {page: (score - low) / (high - low) if high > low else 1.0 for page, score in scores.items()}
-
-
-def test_a_score_between_is_alpha_times_the_dense_and_the_rest_of_the_sparse_one_each_from_0_to_1(runs):
     dense, sparse, hybrid = (scores_of(runs[alpha, 3]) for alpha in (1, 0, 0.7))
     for number in map(str, range(1, len(QUERIES) + 1)):
         parts = [{page: score for (query, page), score in part.items() if query == number} for part in (dense, sparse)]
@@ -149,16 +140,18 @@ def test_a_score_between_is_alpha_times_the_dense_and_the_rest_of_the_sparse_one
         assert fused == pytest.approx(expected, abs=1e-6)
 
 
-def test_statistics_of_a_run_are_those_of_its_queries(runs):
+def scaled(scores):
+    low, high = min(scores.values()), max(scores.values())
+    return {page: (score - low) / (high - low) if high > low else 1.0 for page, score in scores.items()}
+
+
+def test_statistics_of_a_run_and_of_the_sweep_are_those_of_the_queries(runs, summary):
     for folder in runs.values():
         statistics = pd.read_csv(folder / "results/summary_statistics.csv", index_col="metric")
         expected = pd.read_csv(folder / "results/per_query.csv")[METRICS].describe().loc[SPREAD].T
         of_metrics = statistics.loc[METRICS, SPREAD]
         pd.testing.assert_frame_equal(of_metrics, expected, check_names=False, rtol=1e-9, atol=1e-12)
-        assert {"context/tokens", "latency/mean_ms", "latency/p95_ms", "index/bytes"} <= {*statistics.index}
-
-
-def test_statistics_of_the_sweep_have_a_row_for_each_configuration_with_all_metrics_and_costs(summary):
+        assert {*COSTS} <= {*statistics.index}
     [path] = (summary / "results").glob("evaluation_results_*.csv")
     by_configuration = pd.read_csv(path).groupby("name")
     statistics = pd.read_csv(summary / "results/summary_statistics.csv", index_col="name")
@@ -168,11 +161,10 @@ def test_statistics_of_the_sweep_have_a_row_for_each_configuration_with_all_metr
         names = [metric, *(f"{metric}_{name}" for name in SPREAD if name != "mean")]
         of_metric = statistics[names].set_axis(SPREAD, axis=1)
         pd.testing.assert_frame_equal(of_metric, expected[SPREAD], check_names=False, rtol=1e-9, atol=1e-12)
-    costs = statistics[["context/tokens", "latency/mean_ms", "latency/p95_ms", "index/bytes"]]
-    assert (costs > 0).all(axis=None)
+    assert (statistics[COSTS] > 0).all(axis=None)
 
 
-def test_the_time_of_retrieval_has_a_mean_a_spread_and_a_95th_percentile(sweep, runs):
+def test_times_types_of_queries_and_curves_of_a_run_are_in_its_files_and_in_mlflow(sweep):
     for run in sweep.children():
         folder = sweep.artifacts(run)
         sample = json.loads((folder / "results/evaluation.json").read_text())["measures"]["latency/mean_ms"]["sample"]
@@ -180,11 +172,6 @@ def test_the_time_of_retrieval_has_a_mean_a_spread_and_a_95th_percentile(sweep, 
         assert (row["mean"], row["std"]) == pytest.approx((np.mean(sample), np.std(sample, ddof=1)))
         assert run.data.metrics["latency/mean_ms"] == pytest.approx(np.mean(sample))
         assert run.data.metrics["latency/p95_ms"] == pytest.approx(np.percentile(sample, 95))
-
-
-def test_every_metric_by_type_of_query(sweep):
-    for run in sweep.children():
-        folder = sweep.artifacts(run)
         by_type = pd.read_csv(folder / "results/by_query_type.csv", index_col="query_type")
         queries = pd.read_csv(folder / "results/per_query.csv").groupby("query_type")
         pd.testing.assert_frame_equal(by_type[METRICS], queries[METRICS].mean(), check_names=False)
@@ -192,24 +179,17 @@ def test_every_metric_by_type_of_query(sweep):
         logged = {name: value for name, value in run.data.metrics.items() if name.startswith("by_type/")}
         expected = by_type[["ndcg", "f1"]].stack()
         assert logged == pytest.approx({f"by_type/{kind}/{name}": value for (kind, name), value in expected.items()})
-
-
-def test_metrics_at_every_cutoff_are_curves_in_mlflow(sweep):
-    client, run = sweep.client(), sweep.children()[0]
     for name in METRICS:
-        curve = client.get_metric_history(run.info.run_id, f"at_k/{name}")
+        curve = sweep.client().get_metric_history(run.info.run_id, f"at_k/{name}")
         assert sorted(point.step for point in curve) == [*range(1, 21)]
 
 
-def test_the_five_charts_have_their_names(summary):
-    names = (
-        "1_retrieval_methods_comparison 2_alpha_sensitivity 3_topk_analysis 4_comprehensive_comparison 5_radar_chart"
-    )
-    for name in names.split():
+CHART_NAMES = "1_retrieval_methods_comparison 2_alpha_sensitivity 3_topk_analysis 4_comprehensive_comparison"
+
+
+def test_the_five_charts_have_their_names_and_a_ranking_of_all_configurations_names_the_best(sweep, summary):
+    for name in [*CHART_NAMES.split(), "5_radar_chart"]:
         assert (summary / "charts" / f"{name}.png").read_bytes().startswith(b"\x89PNG\r\n")
-
-
-def test_a_ranking_of_all_configurations_names_the_best(sweep, summary):
     decision = json.loads((summary / "decision.json").read_text())
     assert isinstance(decision["headline"], list)
     assert [choice["choice"]["settings"]["k"] for choice in decision["choices"]] == CUTOFFS
@@ -228,32 +208,22 @@ def test_a_routed_query_says_which_type_was_predicted_how_surely_and_what_ranked
     assert {*rows["route"]} <= {"dense", "sparse", "hybrid"}
 
 
-def test_each_query_has_its_time_and_the_mean_score_of_what_it_got(runs):
-    for folder in runs.values():
-        rows = pd.read_csv(folder / "results/per_query.csv")
-        assert (rows["time_ms"] > 0).all()
-        assert rows["mean_score"].between(0, 100).all()
+def refused_but_with(application, given, named, setting):
+    """The run of these settings, which are refused by a name without another setting."""
+    refused = application.script_here("run", *given, "retriever=sparse")
+    assert refused.returncode == 2
+    assert named in refused.stderr
+    assert application.runs() == []
+    succeeded(application.script_here("run", *given, "retriever=sparse", setting))
+    [run] = application.runs()
+    return run
 
 
-# Pages that no document has
-
-
-@pytest.fixture
-def missing_pages(tmp_path):
-    """The overrides that select questions, of which two ask for pages that do not exist."""
+def test_a_page_that_no_document_has_is_refused_by_name_or_counts_as_missed(application, tmp_path):
     arguments = small.arguments(tmp_path)
     queries = [("What else clears worms?", ["anaemia.pdf#3", "anaemia.pdf#9"]), ("Which test?", ["fever.pdf#7"])]
     small.write_queries(tmp_path / "questions.json", [*small.QUERIES, *((*query, "factual") for query in queries)])
-    return [*arguments, "retriever=sparse"]
-
-
-def test_a_page_that_no_document_has_is_refused_by_name_or_counts_as_missed(application, missing_pages):
-    refused = application.script_here("run", *missing_pages)
-    assert refused.returncode == 2
-    assert "fever.pdf#7" in refused.stderr
-    assert application.runs() == []
-    succeeded(application.script_here("run", *missing_pages, "dataset.on_error=keep"))
-    [run] = application.runs()
+    run = refused_but_with(application, arguments, "fever.pdf#7", "dataset.on_error=keep")
     rows = pd.read_csv(application.artifacts(run) / "results/per_query.csv", index_col="query")
     assert len(rows) == len(small.QUERIES) + 2
     assert rows.loc["What else clears worms?", "recall"] == 0.5
@@ -265,10 +235,5 @@ def test_a_page_that_no_document_has_is_refused_by_name_or_counts_as_missed(appl
 def test_a_bare_page_number_may_mean_that_page_of_any_document(application, tmp_path):
     arguments = small.arguments(tmp_path)
     small.write_queries(tmp_path / "questions.json", [("What clears worms?", ["3"], "factual")])
-    settings = [*arguments, "retriever=sparse", "k=1"]
-    refused = application.script_here("run", *settings)
-    assert refused.returncode == 2
-    assert "dataset.match=page_number" in refused.stderr
-    succeeded(application.script_here("run", *settings, "dataset.match=page_number"))
-    [run] = application.runs()
-    assert run.data.metrics["hit_rate"] == 1
+    setting = "dataset.match=page_number"
+    assert refused_but_with(application, [*arguments, "k=1"], setting, setting).data.metrics["hit_rate"] == 1

@@ -124,7 +124,9 @@ def sweep(shared_application, settings, files):
     """A sweep over the cutoffs of the collection behind a function of the user's."""
     of_all = [setting for setting in settings if not setting.startswith("k=")]
     called = ["retriever=callable", "retriever.call=mine:search", f"k={','.join(map(str, CUTOFFS))}"]
-    succeeded(shared_application.run("-m", *of_all, *called, PYTHONPATH=str(files)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(files)
+        succeeded(shared_application.script_here("run", "-m", *shared_application.arguments(*of_all, *called)))
     return shared_application
 
 
@@ -189,23 +191,21 @@ def assert_measured_as_defined(folder, hits):
         assert at_k == pytest.approx(values.mean().to_dict(), abs=1e-12), k
 
 
-def test_a_function_is_measured_by_the_chunks_that_it_returned(called, hits):
+def test_a_function_is_measured_by_the_chunks_that_it_returned_whose_words_count_once(called, hits):
     assert_measured_as_defined(called, hits)
-
-
-def test_the_words_of_what_was_retrieved_count_once_not_once_for_each_reference(called, hits):
-    """With two references, the notebook's code halves the precision of the same chunks."""
+    rows = pd.read_csv(called / "results/per_query.csv", index_col="query")
+    assert (rows["time_ms"] >= 0).all()
+    for question, of_question in hits.items():
+        scores = [score for _, _, score in of_question[:K]]
+        assert rows.loc[question, "mean_score"] == pytest.approx(sum(scores) / len(scores) if scores else 0)
+    names = by_loops(["any"], "any", [])
+    assert len(names) == 14
+    assert rows.loc[QUESTIONS[-1][0], [*names]].eq(0).all()  # what returns nothing scores 0 on each level
+    # With two references, the notebook's code halves the precision of the same chunks.
     [(question, path, references)] = [row for row in QUESTIONS if len(row[2]) == 2]
     rows = pd.read_csv(called / "results/per_query.csv", index_col="query")
     once, twice = (by_loops(references, path, hits[question][:K], times=times) for times in (1, 2))
     assert rows.loc[question, "token/iou"] == pytest.approx(once["token/iou"]) != pytest.approx(twice["token/iou"])
-
-
-def test_what_returns_nothing_scores_0_on_each_level(called):
-    row = pd.read_csv(called / "results/per_query.csv", index_col="query").loc[QUESTIONS[-1][0]]
-    names = by_loops(["any"], "any", [])
-    assert len(names) == 14
-    assert row[[*names]].eq(0).all()
 
 
 def test_the_report_has_each_level_at_every_k_side_by_side(sweep, hits):
@@ -214,28 +214,13 @@ def test_the_report_has_each_level_at_every_k_side_by_side(sweep, hits):
     lines = page.partition("\n## ")[0].splitlines()
     head, _, *rows = [[*map(str.strip, line.strip("|").split("|"))] for line in lines if line.startswith("|")]
     assert head == ["metric", *(f"k = {k}" for k in CUTOFFS)]
-    means = {
-        k: pd.DataFrame([by_loops(texts, path, hits[asked][:k]) for asked, path, texts in QUESTIONS]).mean()
-        for k in CUTOFFS
-    }
-    shown, titles = {name: values for name, *values in rows}, {"Token F1": "token/f1"}
-    titles |= {"Passage coverage": "passage/coverage", "Document precision": "document/precision"}
-    for title, name in titles.items():
-        expected = [means[k][name] for k in CUTOFFS]
+    shown = {name: values for name, *values in rows}
+    for name in ("token/f1", "passage/coverage", "document/precision"):
+        at_k = [[by_loops(texts, path, hits[asked][:k])[name] for asked, path, texts in QUESTIONS] for k in CUTOFFS]
+        expected = [sum(values) / len(values) for values in at_k]
         bold = [mean == max(expected) != min(expected) for mean in expected]
         texts = [f"**{mean:.3f}**" if best else f"{mean:.3f}" for mean, best in zip(expected, bold, strict=True)]
-        assert shown[title] == texts
-
-
-def test_each_question_has_its_time_and_the_mean_score_of_its_chunks(called, hits):
-    rows = pd.read_csv(called / "results/per_query.csv", index_col="query")
-    assert (rows["time_ms"] >= 0).all()
-    for question, of_question in hits.items():
-        scores = [score for _, _, score in of_question[:K]]
-        assert rows.loc[question, "mean_score"] == pytest.approx(sum(scores) / len(scores) if scores else 0)
-
-
-# Qdrant
+        assert shown[name.replace("/", " ").capitalize().replace("f1", "F1")] == texts
 
 
 @pytest.fixture
@@ -244,13 +229,13 @@ def server(vectors):
     with qdrant_server(KEY) as running:
         size = models.VectorParams(size=vectors.shape[1], distance=models.Distance.COSINE)
         running.local.create_collection("earth", size)
-        payloads = [
-            {"content": text, "file_path": file_path, "metadata": {"file_path": file_path}}
-            for file_path, text in CHUNKS
-        ]
         points = [
-            models.PointStruct(id=number, vector=vector.tolist(), payload=payload)
-            for number, (vector, payload) in enumerate(zip(vectors, payloads, strict=True))
+            models.PointStruct(
+                id=number,
+                vector=vector.tolist(),
+                payload={"content": text, "file_path": path, "metadata": {"file_path": path}},
+            )
+            for number, (vector, (path, text)) in enumerate(zip(vectors, CHUNKS, strict=True))
         ]
         running.local.upsert("earth", points)
         yield running
@@ -260,33 +245,30 @@ QDRANT = ["retriever=qdrant", "retriever.collection=earth", f"retriever.score_th
 
 
 @pytest.mark.extra("qdrant")
-def test_a_collection_is_measured_by_its_own_chunks(shared_application, settings, hits, server):
+def test_a_collection_is_measured_by_its_own_chunks_and_may_be_filtered(application, settings, hits, server):
+    """By a field within its payload; its size is printed."""
     environment = {"QDRANT_URL": server.url, "QDRANT_API_KEY": KEY}
-    assert_measured_as_defined(measured_run(shared_application, "qdrant", *settings, *QDRANT, **environment), hits)
-
-
-@pytest.mark.extra("qdrant")
-def test_a_collection_is_filtered_by_a_field_within_its_payload_and_its_size_is_printed(application, settings, server):
     chosen = ["+retriever.filter.metadata.file_path=papers/ice.pdf", "retriever.score_threshold=null"]
-    environment = {"QDRANT_URL": server.url, "QDRANT_API_KEY": KEY}
-    process = succeeded(application.run(*settings, *QDRANT[:2], *chosen, **environment))
+    given = [*settings, *QDRANT[:2], *chosen, "tracking.experiment=filtered"]
+    process = succeeded(application.script_here("run", *given, **environment))
     assert re.search(rf"earth.*\b{len(CHUNKS)} points.*green", process.stdout + process.stderr)
-    [run] = application.runs()
-    rows = pd.read_csv(application.artifacts(run) / "results/per_query.csv", index_col="query")
+    rows = pd.read_csv(application.artifacts(application.runs()[-1]) / "results/per_query.csv", index_col="query")
     expected = [float(path == "papers/ice.pdf") for _, path, _ in QUESTIONS]
     assert rows["document/precision"].tolist() == expected
+    assert_measured_as_defined(measured_run(application, "qdrant", *settings, *QDRANT, **environment), hits)
 
 
 @pytest.mark.extra("qdrant")
-@pytest.mark.usefixtures("no_variables")
-def test_what_is_missing_is_said_before_a_run(tmp_path, settings, server):
+def test_what_is_missing_is_said_before_a_run(tmp_path, monkeypatch, settings, server):
     """The address is in the file .env of the project folder."""
+    for name in ("QDRANT_URL", "QDRANT_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
     nowhere = ["retriever.collection=other", "retriever.snapshot=nowhere.snapshot"]
-    missing = [
+    for url, collection, expected in (
         ("http://127.0.0.1:9", QDRANT[1:2], "http://127.0.0.1:9 cannot be reached"),
         ("", QDRANT[1:2], "QDRANT_URL"),
-    ]
-    for url, collection, expected in [*missing, (server.url, nowhere, "nowhere.snapshot")]:
+        (server.url, nowhere, "nowhere.snapshot"),
+    ):
         (tmp_path / ".env").write_text(f"QDRANT_URL={url}\nQDRANT_API_KEY={KEY}\n" if url else "")
         places = [f"tracking.uri=sqlite:///{tmp_path}/mlflow.db", f"store.path={tmp_path}/store"]
         refused = in_this_process(tmp_path, "run", *settings, "retriever=qdrant", *collection, *places)
@@ -295,23 +277,12 @@ def test_what_is_missing_is_said_before_a_run(tmp_path, settings, server):
         assert not (tmp_path / "mlflow.db").exists()
 
 
-@pytest.fixture
-def no_variables(monkeypatch):
-    for name in ("QDRANT_URL", "QDRANT_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-
-
-VARIABLES = {"QDRANT_URL", "QDRANT_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL"}
-
-
 def test_an_example_of_the_environment_file_is_there_to_copy(tmp_path):
+    variables = {"QDRANT_URL", "QDRANT_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL"}
     succeeded(in_this_process(tmp_path, "init"))
     for folder in (PROJECT, tmp_path):
         text = (folder / ".env.example").read_text()
-        assert {*re.findall(r"^#? ?(\w+)=", text, re.MULTILINE)} >= VARIABLES
-
-
-# Generated questions
+        assert {*re.findall(r"^#? ?(\w+)=", text, re.MULTILINE)} >= variables
 
 
 def test_sentences_of_the_documents_are_questions_without_a_model(tmp_path, application):
@@ -334,6 +305,7 @@ def test_sentences_of_the_documents_are_questions_without_a_model(tmp_path, appl
 
 
 @pytest.mark.extra("openai")
+@pytest.mark.usefixtures("secret_key")
 def test_a_bad_reference_removes_itself_and_the_data_sheet_counts_it(tmp_path):
     def with_an_invented_one(prompt, messages, times):
         question = honest(prompt)
@@ -343,7 +315,7 @@ def test_a_bad_reference_removes_itself_and_the_data_sheet_counts_it(tmp_path):
     write_documents(tmp_path / "documents")
     generate = Generate(tmp_path)
     with QuestionServer(with_an_invented_one) as running:
-        status, out, err = generate.run(*generate.endpoint(running, "made", "--count", "6"))
+        status, out, err = generate.here(*generate.endpoint(running, "made", "--count", "6"))
     assert status == 0, out + err
     questions = lines(tmp_path / "made/questions.jsonl")
     assert [len(question["references"]) for question in questions] == 6 * [1]
@@ -354,18 +326,10 @@ def test_a_bad_reference_removes_itself_and_the_data_sheet_counts_it(tmp_path):
     assert counted["generated"] == 2 * counted["valid"] == 2 * counted["removed"] >= 12
 
 
-class Sayer(EndpointServer):
-    """Answers every question with A."""
-
-    def opened(self, request, key):
-        super().opened(request, key)
-        return answer("A")
-
-
 @pytest.mark.extra("openai")
 def test_the_address_of_an_endpoint_may_be_in_the_environment_and_is_logged(application, tmp_path):
     model = ["answerer=llm", "language_model=openai", "language_model.model=model", "evaluation.controls=[]"]
-    with Sayer() as running:
+    with EndpointServer(lambda prompt, times: answer("A")) as running:
         environment = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": running.url}
         asked = [*case_arguments(tmp_path / "cases"), *model, "retriever=sparse", f"store.path={tmp_path / 'store'}"]
         process = succeeded(application.script_here("run", *asked, **environment))

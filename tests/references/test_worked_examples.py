@@ -52,14 +52,11 @@ def test_a_worked_example_has_its_value():
         assert {metric: means[metric] for metric in expected} == pytest.approx(expected, abs=1e-6), name
 
 
-def test_graded_judgments_in_the_worst_order():
-    for gain, expected in (("linear", 0.342499), ("exponential", 0.226869)):
-        means = measured([*"dcba"], {"a": 3, "b": 2, "c": 1, "d": 0}, 3, gain=gain)
+def test_graded_judgments_in_the_worst_order_and_an_ideal_order_of_all_relevant_documents():
+    for k, gain, expected in ((3, "linear", 0.342499), (3, "exponential", 0.226869), (5, "linear", 0.613827)):
+        means = measured([*"dcba"], {"a": 3, "b": 2, "c": 1, "d": 0}, k, gain=gain)
         assert means["ndcg"] == pytest.approx(expected, abs=1e-6)
-
-
-def test_the_ideal_order_has_all_relevant_documents_not_only_those_retrieved():
-    """The lesson sorts the grades that were retrieved, so that 1 of 4 relevant ones at the top is perfect."""
+    # The lesson sorts the grades that were retrieved, so that 1 of 4 relevant ones at the top is perfect.
     assert measured(["a", "x", "y", "z"], [*"abcd"], 4)["ndcg"] == pytest.approx(0.390380, abs=1e-6)
 
 
@@ -84,13 +81,10 @@ def test_the_lessons_usage_example_is_measured_as_it_is_written():
     assert ragsweep.evaluate(unnamed, k=5, resamples=1).means == result.means
 
 
-def test_a_page_matches_itself_alone():
+def test_a_page_matches_itself_alone_and_its_passages_earn_credit_once():
     rates = {"34": 1, 34: 1, " 34": 1, "340": 0, "134": 0, "3": 0}
     assert {page: measured([page], ["34"], 1)["hit_rate"] for page in rates} == rates
-
-
-def test_several_passages_of_a_page_earn_credit_once():
-    """The guide's code adds every passage: five of one of two relevant pages have an NDCG of 1.81 there."""
+    # The guide's code adds every passage: five of one of two relevant pages have an NDCG of 1.81 there.
     means = measured([34, 34, 34, 34, 34], [34, 35])
     once = 1 / (1 + 1 / math.log2(3))
     assert (means["precision"], means["recall"], means["ndcg"]) == pytest.approx((0.2, 0.5, once))

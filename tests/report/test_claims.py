@@ -1,6 +1,7 @@
 """What is claimed of a decision, by the names and numbers of its claims."""
 
 from dataclasses import replace
+from itertools import product, starmap
 
 import numpy as np
 import pytest
@@ -81,9 +82,7 @@ def with_curves(curve, *runs, **settings):
 
 def of_rows(*runs):
     """The decision between runs of alpha and k, each with its row of scores."""
-    return decided(
-        *(of_scores(f"{alpha} {k}", row, {"retriever.alpha": alpha, "k": k}, k=str(k)) for alpha, k, row in runs)
-    )
+    return decided(*starmap(at_k, runs))
 
 
 SCORES, FAR = noisy([0.5, 0.5]), np.random.default_rng(4).normal(0.5, 0.05, (2, 40))
@@ -131,7 +130,8 @@ def test_a_claim_has_the_numbers_of_its_sentence():
         assert numbers.items() <= claims(decision)[name].items(), (name, numbers)
     alone = [*claims(decided(*[alpha_k(0.5, k, 0.5) for k in (1, 3, 5)]))]
     assert alone == ["one_configuration", "bought"]  # a sweep over k alone compares nothing
-    assert "unmeasured" not in claims(decide(grid()))
+    by_grid = claims(decide(grid()))
+    assert ("unmeasured" in by_grid, by_grid["choice"]["where"]) == (False, " at every k")
     assert "stemmer" in claims(over(noisy([0.6, 0.4, 0.2])))["edge"]["vary"]  # alpha 0 has nothing below it
 
 
@@ -159,15 +159,20 @@ def test_a_difference_that_few_lost_queries_could_reverse_is_none():
     assert veto_of(over(few, [0.3, 0.5])) == "tied"
 
 
-def test_a_clear_winner_is_named_with_its_interval():
-    decision = over(noisy([0.3, 0.7, 0.3]))
+def test_a_winner_has_its_value_and_interval_and_is_compared_with_the_baseline_in_counts_and_a_test():
+    scores = noisy([0.3, 0.7])
+    decision = over(scores, [0, 1])
     numbers, run = claims(decision)["choice"], decision.sweep.outcomes[1]
     low, high = run.interval("f1")
     assert numbers["value"] == pytest.approx(run.per_query["f1"].mean())
     assert numbers["interval"] == f"[{low:.3f}, {high:.3f}]"
+    against = claims(decision)["against_baseline"]
+    assert against["difference"] == pytest.approx((scores[1] - scores[0]).mean())
+    assert (against["name"], against["counts"], against["p"] < 0.001) == ("alpha=0", [40, 0, 0], True)
 
 
-def test_few_queries_say_how_many_would_show_a_difference_that_matters():
+@pytest.mark.usefixtures("long_work")
+def test_few_queries_say_how_many_would_show_a_difference_that_matters_as_the_power_does():
     """As many as the formula of the power of a paired test says."""
     scores = noisy([0.5, 0.5], queries=12, noise=0.2)
     deviation = np.std(scores[1] - scores[0], ddof=1)
@@ -175,6 +180,14 @@ def test_few_queries_say_how_many_would_show_a_difference_that_matters():
     numbers = claims(over(scores, [0.3, 0.5]))
     assert numbers["tied"]["more"] == needed - 12
     assert (numbers["few"]["queries"], numbers["few"]["few"]) == ("12 queries", True)
+    # As printed, 133 queries once detected 0.020, and 0.02 needed 136.
+    for deviation, queries in ((0.0834, 133), (0.2, 783), (0.1, 195)):
+        half = queries // 2
+        row = np.concatenate([np.full(half, 0.5 + deviation), np.full(queries - half, 0.5 - deviation)])
+        decision = over([np.full(queries, 0.5), row], (0, 1))
+        [sentence] = [sentence for sentence in evidence(decision) if "can detect" in sentence]
+        printed = float(sentence.partition("difference of ")[2].split()[0])
+        assert (printed <= 0.02) == (claims(decision)["power"]["needed"] <= queries)
 
 
 @pytest.mark.usefixtures("long_work")
@@ -188,10 +201,7 @@ def test_equal_configurations_have_a_winner_in_at_most_five_percent_of_sweeps(co
     assert not any(len(sweep.headline.tied) == 1 for sweep in sweeps)
 
 
-# Several cutoffs
-
-
-def test_one_configuration_for_every_cutoff_is_said_once():
+def test_one_configuration_for_every_cutoff_is_said_once_and_has_a_row_for_each():
     decision = over_k([0.3, 0.4, 0.5], [0.6, 0.7, 0.8])
     numbers = claims(decision)
     assert numbers["choice"]["where"] == " at every k"
@@ -200,49 +210,44 @@ def test_one_configuration_for_every_cutoff_is_said_once():
     expected = [[f"k {run.cutoff}", run.value("recall"), 100.0 * run.cutoff] for run in named]
     assert numbers["bought"]["points"] == expected
     assert numbers["bought"]["rises"] == pytest.approx(expected[2][1] - expected[1][1])
-    assert claims(decide(grid()))["choice"]["where"] == " at every k"
-
-
-def test_what_is_shipped_at_every_cutoff_is_chosen_at_each():
-    """At k 3 and 10 nothing can be told apart, where 0.5 measured better by chance."""
-    rows = [
-        zip((3, 5, 10), (noisy([mean])[0] for mean in means), strict=True)
-        for means in ((0.5, 0.6, 0.5), (0.505, 0.4, 0.505))
-    ]
-    decision = decided(
-        *[at_k(alpha, k, scores) for alpha, row in zip((0.3, 0.5), rows, strict=True) for k, scores in row]
-    )
-    assert claims(decision)["choice"]["where"] == " at every k"
-    verdicts = {row.verdict for row in rows_of(decision) if row.run.swept["retriever.alpha"] == 0.3}
-    assert verdicts == {"chosen", "chosen at k 3", "chosen at k 10"}
-
-
-def test_what_a_larger_cutoff_buys_is_said_of_one_configuration():
-    """At k 10 another one is chosen, with less recall than at k 5; chosen apart, k would seem to cost recall."""
-    decision = over_k([0.3, 0.4, 0.8], [0.6, 0.7, 0.5])
-    own = [run.value("recall") for run in decision.sweep.outcomes if run.swept["retriever.alpha"] == 0.5]
-    assert [point[1] for point in claims(decision)["bought"]["points"]] == own
-    assert claims(decision)["bought"]["label"] == "alpha 0.5"
-    assert "bought" not in claims(decided(alpha_k(0.3, 3, 0.3), alpha_k(0.5, 5, 0.4)))
-
-
-def test_a_cutoff_beyond_the_end_of_a_list_buys_nothing_that_is_known():
-    runs = over_k([0.4, 0.4, 0.4], [0.6, 0.6, 0.6]).sweep.outcomes
-    short = [replace(run, facts=replace(run.facts, ends_at=5)) if run.cutoff == 10 else run for run in runs]
-    numbers = claims(decided(*short))
-    assert len(claims(decided(*runs))["bought"]["points"]) == 3
-    assert [point[0] for point in numbers["bought"]["points"]] == ["k 3", "k 5"]
-    assert (numbers["ended"]["ends"], numbers["ended"]["at"]) == ([5, 5], "k 10")
-
-
-def test_the_table_has_a_row_per_cutoff():
-    head, *rows = cells(over_k([0.3, 0.4, 0.5], [0.6, 0.7, 0.8]))
+    head, *rows = cells(decision)
     assert head == ["k", "choice", "cannot be told apart", "F1", "Recall", "Tokens", "Latency"]
     assert [row[:3] + row[5:] for row in rows] == [
         ["3", "alpha 0.5", "none", "300", "20 ms"],
         ["5", "alpha 0.5", "none", "500", "20 ms"],
         ["10", "alpha 0.5", "none", "1,000", "20 ms"],
     ]
+
+
+def test_what_is_shipped_at_every_cutoff_is_chosen_at_each():
+    """At k 3 and 10 nothing can be told apart, where 0.5 measured better by chance."""
+    means = zip((3, 5, 10), ((0.5, 0.505), (0.6, 0.4), (0.5, 0.505)), strict=True)
+    runs = [
+        at_k(alpha, k, noisy([mean])[0])
+        for k, of_alpha in means
+        for alpha, mean in zip((0.3, 0.5), of_alpha, strict=True)
+    ]
+    decision = decided(*runs)
+    assert [choice.best.swept["retriever.alpha"] for choice in decision.choices.values()] == [0.5, 0.3, 0.5]
+    assert [choice.named.swept["retriever.alpha"] for choice in decision.choices.values()] == [0.3] * 3
+    assert claims(decision)["choice"]["where"] == " at every k"
+    verdicts = {row.verdict for row in rows_of(decision) if row.run.swept["retriever.alpha"] == 0.3}
+    assert verdicts == {"chosen", "chosen at k 3", "chosen at k 10"}
+
+
+def test_what_a_larger_cutoff_buys_is_said_of_one_configuration_up_to_the_end_of_its_list():
+    """At k 10 another one is chosen, with less recall than at k 5; chosen apart, k would seem to cost recall."""
+    decision = over_k([0.3, 0.4, 0.8], [0.6, 0.7, 0.5])
+    own = [run.value("recall") for run in decision.sweep.outcomes if run.swept["retriever.alpha"] == 0.5]
+    assert [point[1] for point in claims(decision)["bought"]["points"]] == own
+    assert claims(decision)["bought"]["label"] == "alpha 0.5"
+    assert "bought" not in claims(decided(alpha_k(0.3, 3, 0.3), alpha_k(0.5, 5, 0.4)))
+    runs = over_k([0.4, 0.4, 0.4], [0.6, 0.6, 0.6]).sweep.outcomes
+    short = [replace(run, facts=replace(run.facts, ends_at=5)) if run.cutoff == 10 else run for run in runs]
+    numbers = claims(decided(*short))
+    assert len(claims(decided(*runs))["bought"]["points"]) == 3
+    assert [point[0] for point in numbers["bought"]["points"]] == ["k 3", "k 5"]
+    assert (numbers["ended"]["ends"], numbers["ended"]["at"]) == ([5, 5], "k 10")
 
 
 def test_a_preferred_cost_decides_at_each_cutoff():
@@ -263,45 +268,17 @@ def test_a_preferred_cost_decides_at_each_cutoff():
     assert not fast.at_edge
 
 
-# Costs, margins, promises
-
-
 def test_a_promise_is_kept_or_the_queries_that_could_show_it_are_named():
     for share, cutoff, needed in ((0.85, 3, None), (0.9, None, 29)):  # .05 ** (1 / 20) = .861; .9 ** 29 < .05
         decision = with_curves(lambda run: (0.5, 0.9, 1.0), alpha_k(0.5, 5, 0.5), target={"hit": share})
         promise = claims(decision)["promise"]
         assert (promise["cutoff"], promise["queries_needed"]) == (cutoff, needed)
         assert promise["shown"] == pytest.approx(0.05 ** (1 / 20), abs=1e-6)
-
-
-def test_a_promise_about_a_metric_without_a_cutoff_is_tested_once():
     run = alpha_k(0.5, 5, 0.5)
     run = replace(run, per_query=run.per_query.assign(right=np.array([1.0] * 19 + [0.0])))
-    for share, shown in ((0.75, True), (0.8, False)):
+    for share, shown in ((0.75, True), (0.8, False)):  # of a metric without a cutoff, it is tested once
         promise = claims(decided(run, settings=replace(SETTINGS, target={"right": share})))["promise"]
         assert (promise["cutoff"] == 1) is shown is bool(binom.sf(18, 20, share) <= 0.05)  # the exact bound of 19 in 20
-
-
-# Evidence
-
-
-def test_the_baseline_is_compared_in_counts_and_with_a_test():
-    against = claims(over(noisy([0.3, 0.7]), [0, 1]))["against_baseline"]
-    scores = noisy([0.3, 0.7])
-    assert against["difference"] == pytest.approx((scores[1] - scores[0]).mean())
-    assert (against["name"], against["counts"], against["p"] < 0.001) == ("alpha=0", [40, 0, 0], True)
-
-
-@pytest.mark.usefixtures("long_work")
-def test_what_is_said_of_power_holds_and_agrees_with_how_many_queries_it_takes():
-    """As printed, 133 queries once detected 0.020, and 0.02 needed 136."""
-    for deviation, queries in ((0.0834, 133), (0.2, 783), (0.1, 195)):
-        half = queries // 2
-        row = np.concatenate([np.full(half, 0.5 + deviation), np.full(queries - half, 0.5 - deviation)])
-        decision = over([np.full(queries, 0.5), row], (0, 1))
-        [sentence] = [sentence for sentence in evidence(decision) if "can detect" in sentence]
-        printed = float(sentence.partition("difference of ")[2].split()[0])
-        assert (printed <= 0.02) == (claims(decision)["power"]["needed"] <= queries)
 
 
 def test_a_choice_says_where_less_was_judged_of_what_it_beats():
@@ -333,34 +310,18 @@ def measured_on(*machines, settings=SETTINGS):
     return decided(*runs, settings=settings)
 
 
-def test_latency_is_said_with_its_machines():
+def test_latency_is_said_with_its_machines_and_a_preference_by_it_is_doubted_in_the_headline():
     for machines in (ELSEWHERE, UNKNOWN, None, [*HERE, "the endpoint example.org"]):
         expected = {HERE[0]: ["alpha 0.3"], ", ".join(machines or ["an unknown machine"]): ["alpha 0.7"]}
         assert claims(measured_on(HERE, machines))["machines"]["machines"] == expected
     assert claims(measured_on(HERE, HERE))["machines"]["machines"] == {HERE[0]: ["alpha 0.3", "alpha 0.7"]}
     assert "machines" not in claims(measured_on(None, None))
-
-
-def test_a_preference_by_latency_of_several_machines_is_doubted_in_the_headline():
     for prefer, place in ((MS, "headline"), (TOKENS, "evidence")):
         decision = measured_on(HERE, ELSEWHERE, settings=replace(SETTINGS, prefer=prefer))
         assert [claim.place for claim in claims_of(decision) if claim.name == "machines"] == [place]
-
-
-def test_machines_of_a_record_that_cannot_be_are_refused():
     for wrong in ("this", [1], {"this": 1}):
         with pytest.raises(MalformedError):
             measured_on(wrong, HERE)
-
-
-# Words
-
-
-def test_neighbours_are_a_range():
-    values = [0, 0.3, 0.5, 0.7, 1]
-    assert [ranges(values, chosen) for chosen in ([0.3, 0.5, 0.7], [0.3, 0.5], [0, 0.5, 0.7, 1], [1])] == [
-        *("0.3 to 0.7", "0.3 or 0.5", "0 or 0.5 to 1", "1")
-    ]
 
 
 def tied_of(*runs):
@@ -368,22 +329,19 @@ def tied_of(*runs):
     return tied_in_words(decision.sweep, decision.headline)
 
 
-def test_ties_of_two_settings_are_listed():
+def test_ties_are_listed_by_their_settings_names_or_ranges_and_numbers_rounded_to_what_they_tell():
     rng = np.random.default_rng(0)
     runs = []
-    for alpha, size in [(alpha, size) for alpha in (0, 0.3, 0.5) for size in (300, 500)]:
+    for alpha, size in product((0, 0.3, 0.5), (300, 500)):
         scores = (0.6 if alpha == 0.3 else 0.1) + rng.normal(0, 0.01, 30)
         runs.append(of_scores(f"{alpha} {size}", scores, {"retriever.alpha": alpha, "chunker.size": size}))
     assert tied_of(*runs) == "alpha 0.3, size 300 or alpha 0.3, size 500"
     equal = [outcome(name, 0.4, {"retriever": name}) for name in ("dense", "sparse", "hybrid")]
     assert tied_of(*equal) == "retriever dense, retriever sparse, retriever hybrid"
-
-
-def test_ties_of_the_same_settings_are_told_apart_by_their_names():
     runs = [outcome(name, f1, {"b": 5}) for name, f1 in (("new", 0.4), ("newer", 0.4), ("old", 0.1))]
     assert tied_of(*runs, outcome("other", 0.1, {"b": 9})) == "new, newer"
-
-
-def test_numbers_are_rounded_to_what_they_tell():
+    chosen = ([0.3, 0.5, 0.7], [0.3, 0.5], [0, 0.5, 0.7, 1], [1])
+    shown = [ranges([0, 0.3, 0.5, 0.7, 1], values) for values in chosen]
+    assert shown == ["0.3 to 0.7", "0.3 or 0.5", "0 or 0.5 to 1", "1"]
     assert [p_value(p) for p in (0.0504, 0.0497, 0.2, 0.0004)] == ["0.0504", "0.0497", "0.20", "< 0.001"]
     assert [rough(number) for number in (303.2, 1007, 0.0512, 0, 12_345)] == ["300", "1,000", "0.051", "0", "12,000"]

@@ -4,7 +4,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from outcomes import SETTINGS, Sweep, alpha_k, decided, grid, of_scores, outcome
+from outcomes import SETTINGS, alpha_k, decided, grid, of_scores, outcome
 
 import ragsweep
 from ragsweep.core.errors import ConfigError
@@ -15,98 +15,76 @@ from ragsweep.sweeps import decide
 pytestmark = pytest.mark.usefixtures("drawing")
 
 
-def empty_axes():
+def axes():
     from matplotlib.figure import Figure
 
     return Figure().subplots()
 
 
-@pytest.fixture
-def axes():
-    return empty_axes()
+def drawn(name, runs, *arguments, **settings):
+    """The axes into which `ragsweep.plot.NAME` has drawn the decision between these runs."""
+    into = axes()
+    decision = decided(*runs, settings=replace(SETTINGS, **settings))
+    getattr(ragsweep.plot, name)(SweepDecision(decision, "s1"), into, *arguments)
+    return into
 
 
-@pytest.fixture(scope="module")
-def decision():
-    return SweepDecision(decide(grid()), "s1")
+GRID = grid().outcomes
 
 
-def test_a_gain_is_drawn_over_the_cutoff(decision, axes):
-    ragsweep.plot.by_cutoff(decision, axes)
-    assert axes.get_ylabel() == "Recall"
-    curve = decision.decision.named.facts.at_k["recall"]
-    assert any(line.get_ydata().tolist() == list(curve) for line in axes.lines if len(line.get_ydata()) == 20)
-
-
-def test_a_gain_is_drawn_up_to_the_largest_swept_cutoff(axes):
-    """The headline is about k 5, whose run has measured 20 cutoffs. A passage has 100 tokens."""
+def test_a_gain_is_drawn_over_the_cutoff_or_its_cost_up_to_the_largest_swept_cutoff():
+    over_tokens = drawn("by_cutoff", GRID)
+    assert over_tokens.get_ylabel() == "Recall"
+    curve = decided(*GRID).named.facts.at_k["recall"]
+    curves = [line.get_ydata() for line in over_tokens.lines if len(line.get_ydata()) == 20]
+    assert any(points.tolist() == list(curve) for points in curves)
+    over_k = drawn("by_cutoff", GRID, costs=[])
+    assert over_k.get_xlabel() == "k"
+    assert all(line.get_xdata().tolist() == [*range(1, 21)] for line in over_k.lines)
+    # The headline is about k 5, whose run has measured 20 cutoffs. A passage has 100 tokens.
     deep = alpha_k(0.5, 100, 0.3)
     curves = {
         "recall": (*deep.facts.at_k["recall"], *[0.9] * 80),
         "context/tokens": tuple(100.0 * k for k in range(1, 101)),
     }
     runs = [alpha_k(0.5, 5, 0.3), replace(deep, facts=replace(deep.facts, at_k=curves, at_k_ci={}))]
-    decision = decided(*runs, settings=replace(SETTINGS, at=5))
-    ragsweep.plot.by_cutoff(SweepDecision(decision, "s1"), axes)
-    [line] = axes.lines
+    into = drawn("by_cutoff", runs, at=5)
+    [line] = into.lines
     assert line.get_xdata().tolist() == [100 * k for k in range(1, 101)]
     assert [line.get_xdata()[place] for place in line.get_markevery()] == [500, 10_000]
-    [above] = axes.child_axes
+    [above] = into.child_axes
     named = {label.get_text(): place for label, place in zip(above.get_xticklabels(), above.get_xticks(), strict=True)}
     assert {"5", "100"} < {*named}
     assert all(place == 100 * int(name) for name, place in named.items())
 
 
-def test_without_a_cost_a_gain_is_drawn_over_the_cutoff_itself(axes):
-    decision = decide(grid(replace(SETTINGS, costs=[])))
-    ragsweep.plot.by_cutoff(SweepDecision(decision, "s1"), axes)
-    assert axes.get_xlabel() == "k"
-    assert all(line.get_xdata().tolist() == [*range(1, 21)] for line in axes.lines)
-
-
-def test_a_front_has_a_point_per_distinct_configuration(decision, axes):
-    ragsweep.plot.front(decision, axes)
-    assert axes.get_xlabel() == "Tokens"
-    *dots, _ = axes.collections  # the last are the rings
-    assert sum(len(points.get_offsets()) for points in dots) == len(decision.decision.fronts[0].sweep.outcomes)
-
-
-def test_a_setting_and_two_settings_are_drawn(decision, axes):
-    ragsweep.plot.one_setting(decision, axes, "retriever.alpha")
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["0", "0.5", "1"]
-    runs = [
-        outcome(f"{size} {model}", (size + len(model)) / 1000, {"chunker.size": size, "encoder.model": model})
-        for size in (300, 500)
-        for model in ("a", "bcd")
-    ]
-    two, other = SweepDecision(decide(Sweep(runs, {}, SETTINGS)), "s2"), empty_axes()
-    ragsweep.plot.heat_map(two, other, "chunker.size", "encoder.model")
-    assert other.images[0].get_array().shape == (2, 2)
-
-
-def test_differences_are_drawn_from_gain_to_loss(decision, axes):
-    ragsweep.plot.differences(decision, axes)
-    gains, losses = (shape.get_data().values for shape in axes.patches)
+def test_each_figure_shows_the_configurations_settings_and_differences_it_is_about():
+    front = drawn("front", GRID)
+    assert front.get_xlabel() == "Tokens"
+    *dots, _ = front.collections  # the last are the rings
+    assert sum(len(points.get_offsets()) for points in dots) == len(decided(*GRID).fronts[0].sweep.outcomes)
+    labels = drawn("one_setting", GRID, "retriever.alpha").get_xticklabels()
+    assert [label.get_text() for label in labels] == ["0", "0.5", "1"]
+    runs = [alpha_k(alpha, 5, 0.5) for alpha in (0, 0.5, 1)]
+    info = {**runs[0].facts.metrics, "f1": replace(runs[0].facts.metrics["f1"], low=-1.0)}
+    runs = [replace(run, facts=replace(run.facts, metrics=info)) for run in runs]
+    low, high = drawn("one_setting", runs, "retriever.alpha").get_ylim()
+    assert 0.3 < low < high < 0.7  # an axis begins where the data do
+    [image] = drawn("heat_map", RUNS["numbers and names"], "chunker.size", "encoder.model").images
+    assert image.get_array().shape == (4, 12)
+    gains, losses = (shape.get_data().values for shape in drawn("differences", GRID).patches)
     heights = list(gains + losses)
     assert len(heights) == 20
     assert heights == sorted(heights, reverse=True)
     assert min(gains) >= 0 >= max(losses)
-
-
-def test_what_is_not_there_is_named(decision, axes):
-    plot = ragsweep.plot
-    for draw, name, message in (
-        (plot.by_cutoff, "f3", "metric: found 'f3', expected one"),
-        (plot.front, "price", "cost: found 'price', expected one"),
-        (plot.one_setting, "beta", "found 'beta', expected a setting"),
-    ):
-        with pytest.raises(ConfigError, match=f"^{message}"):
-            draw(decision, axes, name)
+    for name, missing in (("by_cutoff", "f3"), ("front", "price"), ("one_setting", "beta")):
+        with pytest.raises(ConfigError, match=f"found '{missing}', expected "):
+            drawn(name, GRID, missing)
 
 
 LONG = [f"a_long_name_{letter}" for letter in "abcdefghijklmnop"]
 RUNS = {
-    "alpha and k": grid().outcomes,
+    "alpha and k": GRID,
     "k alone": [alpha_k(0.7, k, 0.3) for k in (3, 4, 5, 20)],
     "sixty": [alpha_k(a / 12, k, 0.3 + a / 40) for a in range(12) for k in (1, 3, 5, 10, 20)],
     "long names": [outcome(name, 0.3 + 0.02 * place, {"strategy": name}) for place, name in enumerate(LONG)],
@@ -156,14 +134,6 @@ def test_no_text_of_a_report_covers_another_or_leaves_its_chart_and_ticks_are_wi
                 if axis.get_label_text() in ("F1", "Recall"):
                     ticks = [tick for tick in axis.get_ticklocs() if ends[0] <= tick <= ends[1]]
                     assert all(-1e-9 <= tick <= 1 + 1e-9 for tick in ticks), (file, ticks)
-
-
-def test_an_axis_begins_where_the_data_do(axes):
-    runs = [alpha_k(alpha, 5, 0.5) for alpha in (0, 0.5, 1)]
-    info = {**runs[0].facts.metrics, "f1": replace(runs[0].facts.metrics["f1"], low=-1.0)}
-    runs = [replace(run, facts=replace(run.facts, metrics=info)) for run in runs]
-    ragsweep.plot.one_setting(SweepDecision(decided(*runs), "s1"), axes, "retriever.alpha")
-    assert 0.3 < axes.get_ylim()[0] < axes.get_ylim()[1] < 0.7
 
 
 def test_a_caption_counts_what_is_not_drawn():

@@ -16,7 +16,6 @@ from ragsweep.sweeps import decide
 from ragsweep.tasks.systems.own_passages import RETURNED
 
 pytestmark = pytest.mark.usefixtures("drawing")
-
 ADDRESS = "http://127.0.0.1:5000/#/experiments/1/runs/id-alpha=1 k=3?a=1&b=2"
 ORIGIN = Origin("ragsweep run -m k=3,5", "0123abcd", "d6694a48f4", "20261122_101500", {"id-alpha=1 k=3": ADDRESS})
 HOSTILE = "<script>alert(1)</script> | what & why?\nsecond line"
@@ -44,50 +43,33 @@ def markdown_of(folder, *runs):
     return (folder / "report.md").read_text()
 
 
-def answers():
-    """Three configurations over four queries. Query 1 is answered by none, query 2 only by the first configuration."""
-    return over_alpha(np.array([[0, 1, 1, 0.5], [0, 0, 1, 0.5], [0, 0, 1, 0.6]]), [0, 0.5, 1]).outcomes
+class Balance(HTMLParser):
+    """Fails where a tag of a page is not closed."""
+
+    def __init__(self):
+        super().__init__()
+        self.stack = []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("meta", "img", "br"):
+            self.stack.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.stack.pop() == tag
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory):
-    return written(tmp_path_factory.mktemp("report"), with_query(grid(), HOSTILE))
-
-
-def test_the_page_is_self_contained(report):
-    page, _ = report
+def test_the_page_is_self_contained_closed_and_shows_any_query_as_text(tmp_path):
+    page, markdown = written(tmp_path, with_query(grid(), HOSTILE))
     loaded = re.findall(r"""(?:src|href)=["']((?!data:|#)[^"']*)""", page)
     assert loaded == [ADDRESS.replace("&", "&amp;")]  # a link, which nothing loads
     assert "@import" not in page
     assert page.count('src="data:image/svg+xml;base64,') == 4
-
-
-def test_every_figure_says_what_it_shows(report):
-    captions = re.findall(r'alt="([^"]*)"><figcaption>([^<]*)', report[0])
+    captions = re.findall(r'alt="([^"]*)"><figcaption>([^<]*)', page)
     assert len(captions) == 4
     assert all(len(caption) > 20 and alt.endswith(caption) for alt, caption in captions)
-
-
-def test_every_tag_of_the_page_is_closed(report):
-    class Balance(HTMLParser):
-        def __init__(self):
-            super().__init__()
-            self.stack = []
-
-        def handle_starttag(self, tag, attrs):
-            if tag not in ("meta", "img", "br"):
-                self.stack.append(tag)
-
-        def handle_endtag(self, tag):
-            assert self.stack.pop() == tag
-
     parser = Balance()
-    parser.feed(report[0])
+    parser.feed(page)
     assert parser.stack == []
-
-
-def test_a_query_is_escaped(report):
-    page, markdown = report
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt; \\| what &amp; why? second line" in markdown  # one table cell
@@ -112,47 +94,44 @@ def test_any_name_can_be_written_to_charts_tables_and_sentences(tmp_path, recwar
 
 
 def test_the_most_disputed_queries_and_those_that_nothing_answers_are_listed(tmp_path):
-    markdown = markdown_of(tmp_path, *answers())
+    """Query 1 is answered by none of three configurations, query 2 only by the first."""
+    runs = over_alpha(np.array([[0, 1, 1, 0.5], [0, 0, 1, 0.5], [0, 0, 1, 0.6]]), [0, 0.5, 1]).outcomes
+    markdown = markdown_of(tmp_path, *runs)
     assert "Queries with the worst possible F1 in every configuration: 1 of 4." in markdown
     assert "- 1: Question 1? Relevant: a.pdf#1" in markdown
     assert "ragsweep explain id-alpha=0 1" in (tmp_path / "report.html").read_text()
     disputed = [line for line in markdown.splitlines() if "Question" in line and line.startswith("| ")]
     assert disputed[0] == "| 2 | Question 2? | alpha=0 | 1.000 | alpha=0.5 | 0.000 |"  # of equals, the overall worse
     assert len(disputed) == 2  # all configurations score the same on the other queries
-
-
-def test_disputes_are_between_configurations_at_the_k_of_the_headline(tmp_path):
     runs = [
         of_scores(f"k={k} {n}", scores, {"k": k, "retriever": n}, k=str(k))
         for k, n, scores in ((3, "a", [1, 1, 0.4]), (3, "b", [1, 1, 0.2]), (9, "a", [0.1, 0.1, 0.4]))
     ]
     [line] = [line for line in markdown_of(tmp_path, *runs).splitlines() if "Question" in line]
-    assert line == "| 3 | Question 3? | k=3 a | 0.400 | k=3 b | 0.200 |"  # at the smaller one of two cutoffs
+    assert line == "| 3 | Question 3? | k=3 a | 0.400 | k=3 b | 0.200 |"  # at the k of the headline, the smaller of two
 
 
-def with_sections(runs, sections):
-    return [
+def sections_of(folder, runs, sections, names):
+    """The first line of each section with one of these names, of a report on runs that say these sections."""
+    runs = [
         replace(run, facts=replace(run.facts, sections=own)) for run, own in zip(runs.outcomes, sections, strict=True)
     ]
+    return re.findall(rf"^## ((?:{names}).*)\n\n- (.*)", markdown_of(folder, *runs), re.MULTILINE)
 
 
-def test_what_each_system_returned_is_shown_and_the_choice_first(tmp_path):
+def test_what_each_system_returned_is_shown_the_choice_first_and_other_sections_of_the_best_that_has_them(tmp_path):
     runs = over_alpha(np.outer(np.linspace(0.1, 0.9, 13), np.ones(9)), range(13))
-    runs = with_sections(runs, [{RETURNED: [f"{run.name} returned this."]} for run in runs.outcomes])
-    sections = re.findall(rf"^## ({RETURNED}.*)\n\n- (.*)", markdown_of(tmp_path, *runs), re.MULTILINE)
+    own = [{RETURNED: [f"{run.name} returned this."]} for run in runs.outcomes]
+    sections = sections_of(tmp_path, runs, own, RETURNED)
     assert sections[:2] == [
         (RETURNED, "alpha=12 returned this."),
         (f"{RETURNED} (alpha=11)", "alpha=11 returned this."),
     ]
     assert len(sections) == 12
     assert sections[-1][0] == f"{RETURNED} (2 more)"
-
-
-def test_a_section_that_the_choice_lacks_names_the_best_run_that_has_it(tmp_path):
-    sections = ({"Routing": ["Worst."]}, {"Routing": ["Better."], "Answers": ["Theirs."]}, {"Answers": ["Own."]})
-    runs = with_sections(over_alpha(np.outer([0.1, 0.5, 0.9], np.ones(9)), [0, 0.5, 1]), sections)
-    text = markdown_of(tmp_path, *runs)
-    assert re.findall(r"^## (Routing.*|Answers.*)\n\n- (.*)", text, re.MULTILINE) == [
+    own = ({"Routing": ["Worst."]}, {"Routing": ["Better."], "Answers": ["Theirs."]}, {"Answers": ["Own."]})
+    runs = over_alpha(np.outer([0.1, 0.5, 0.9], np.ones(9)), [0, 0.5, 1])
+    assert sections_of(tmp_path, runs, own, "Routing|Answers") == [
         ("Answers", "Own."),
         ("Routing (alpha=0.5)", "Better."),
     ]

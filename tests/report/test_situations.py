@@ -5,28 +5,30 @@
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 from outcomes import FACTS, SETTINGS, as_guesses, claims, decided, of_scores, with_measure
+from scipy.stats import binomtest
 from simulated import alike, f1_like
 
 from ragsweep.production.export_folder import Origin as Source
 from ragsweep.production.model_card import model_card
 from ragsweep.report import Origin, rows_of, veto_of
+from ragsweep.report.claims import claims_of, evidence, headline
 from ragsweep.report.notebook import SweepDecision
 from ragsweep.report.record import as_record
 from ragsweep.report.report_page import write_report
 from ragsweep.report.report_tables import head_of_choice
 from ragsweep.report.report_text import table_by_cutoff, table_of_configurations
 from ragsweep.report.value_words import cutoffs_in_words
+from ragsweep.statistics import LEVEL, holm
 from ragsweep.sweeps import Decision
-from ragsweep.tasks.facts import ReturnedFact, UnreadText
+from ragsweep.tasks.facts import MetricFact, ReturnedFact, UnreadText
 from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
 from ragsweep.tracking.decisions import answer_of
 
@@ -105,26 +107,79 @@ def nothing_found(queries, lost):
     return rows
 
 
-def unread(*shares):
-    """Runs of right and wrong answers: the share that is right where they could be read, and that could not be."""
-    rng, about = np.random.default_rng(0), {**FACTS["metrics"]["f1"], "unread": UNREAD}
-    made = []
-    for place, (right, lost) in enumerate(shares):
-        is_lost = np.arange(200) < 200 * lost
-        answers = (rng.random(200) < right) & ~is_lost
-        run = of_scores(
-            f"model={place}", answers.astype(float), {"model": f"m{place}"}, facts={"metrics": {"f1": about}}
-        )
-        made.append(
-            replace(run, per_query=run.per_query.assign(lost=is_lost.astype(float), guess=answers + is_lost / 4))
-        )
+def shares(*of_runs):
+    """Of 200 answers of each run, drawn: whether they are right, and the first, which could not be read."""
+    rng = np.random.default_rng(0)
+    return [(rng.random(200) < right, np.arange(200) < 200 * lost) for right, lost in of_runs]
+
+
+def unread(answers, guess=0.25):
+    """The decision between runs of right answers, and of some that could not be read; a guess counts so much."""
+    about, made = {**FACTS["metrics"]["f1"], "unread": UNREAD}, []
+    for place, (right, is_lost) in enumerate(answers):
+        read = right & ~is_lost
+        facts = {"metrics": {"f1": about}}
+        run = of_scores(f"model={place}", read.astype(float), {"model": f"m{place}"}, facts=facts)
+        table = run.per_query.assign(lost=is_lost.astype(float), guess=read + guess * is_lost)
+        made.append(replace(run, per_query=table))
     return decided(*made)
 
 
-def cut(made, queries):
-    """A model of the first run reads the beginning alone of so many of 133 queries."""
-    facts = replace(made[0].facts, unread_texts=(UnreadText("MiniLM", "queries", queries, 133, 254, "tokens"),))
-    return [replace(made[0], facts=facts), *made[1:]]
+def many_unread(lost=0.4, right=0.7):
+    """The second one is better, and leaves more answers unread."""
+    return unread(shares((0.6, 0), (right, lost)))
+
+
+def by_chance():
+    """Half of 40 answers of each are right; one of the second that is unread makes that the best."""
+    numbers = np.arange(40)
+    return unread([(numbers % 2 == 0, numbers < 0), (numbers % 2 == 1, numbers == 1)], guess=2)
+
+
+def cut(made, queries, out_of=133, place=0):
+    """A model of one of the runs reads the beginning alone of so many queries."""
+    facts = replace(made[place].facts, unread_texts=(UnreadText("MiniLM", "queries", queries, out_of, 254, "tokens"),))
+    return [*made[:place], replace(made[place], facts=facts), *made[place + 1 :]]
+
+
+def guesses(rows, *p, chance=0.25):
+    """The decision between runs that have these p-values against guessing."""
+    return as_guesses(decided(*runs(rows)), chance, p)
+
+
+def within_ms(limit, rows, *latency):
+    """The decision between runs with these latencies, of which at most so much is required."""
+    return decided(*runs(rows, latency=latency), settings=replace(SETTINGS, require={MS: limit}))
+
+
+def of_chunkers(rows, setting):
+    """Runs that sweep another setting, where pages are judged."""
+    return [replace(run, swept={setting: run.swept["chunker.size"]}) for run in runs(rows, **CHUNKS)]
+
+
+def without(run, cost):
+    """The run, of which a cost is not known."""
+    measures = {name: fact for name, fact in run.facts.measures.items() if name != cost}
+    return replace(run, facts=replace(run.facts, measures=measures))
+
+
+def copied(queries, copies):
+    """Two runs, one far better, on so many groups of copies of a query."""
+    rows = np.array([[0.2], [0.9]]) + np.linspace(0, 0.01, queries)
+    return runs(np.repeat(rows, copies, axis=1), groups=np.repeat(np.arange(queries), copies).astype(str))
+
+
+def false_finds(*, aggregate, gains=("recall",)):
+    """One finds nothing, and so has no false finds either: it measures best, and its gains say what it is."""
+    about = MetricFact("false_find_rate", "False finds", higher_is_better=False, low=0, high=1)
+    made = []
+    for run, recall, mean in zip(runs(scores([0.5] * 2, 40)), (0.8, 0.0), (0.5, 0.0), strict=True):
+        rate = replace(about, aggregate=True, mean=mean, ci_low=mean, ci_high=mean) if aggregate else about
+        columns = {"recall": recall} | ({} if aggregate else {"rate": np.tile([0, 2 * mean], 20)})
+        facts = replace(run.facts, metrics={**run.facts.metrics, "rate": rate})
+        drawn = {"rate": np.full(run.resamples, mean)}
+        made.append(replace(run, per_query=run.per_query.assign(**columns), facts=facts, resampled=drawn))
+    return decided(*made, settings=replace(SETTINGS, metric="rate", gains=gains))
 
 
 def near_copies(queries, differing):
@@ -140,9 +195,8 @@ ONE, SAME = scores([0.5])[0], np.repeat(scores([0.5]), 3, axis=0)
 SEVERAL_K = {k: scores([0.3, 0.55, 0.54], seed=k) + k / 100 for k in (3, 5, 10)}
 FOUND_LITTLE = np.array([[0.5, 0, 0.2, 0, 0, 0], [0, 0.4, 0, 0, 0.3, 0], [0] * 6])
 NO_DIFFERENCE = {k: scores([0.5] * 3, 8, seed=k) for k in (3, 5, 10)}
-
 TIED, FEW, TEXT, PAGES = "tied", "too few", "unequal text", "page judgments"
-QUICK = replace(SETTINGS, require={"latency/mean_ms": 25})
+MS, TOKENS = "latency/mean_ms", "context/tokens"
 
 
 def situations():  # noqa: PLR0915  # a table
@@ -183,10 +237,8 @@ def situations():  # noqa: PLR0915  # a table
     made = decided(*runs(scores([0.5])), *runs(scores([0.6]), k=10, values=(500,)))
     yield "another configuration at each k", "one configuration", made
     yield "the best one is a control", None, controlled(runs(scores([0.3, 0.5, 0.9])), 2)
-    made = decided(*runs(scores([0.5, 0.6, 0.7]), latency=(10, 40, 90)), settings=QUICK)
-    yield "one meets the requirement", None, made
-    made = decided(*runs(scores([0.5, 0.6]), latency=(40, 90)), settings=QUICK)
-    yield "none meets the requirement", "requirements", made
+    yield "one meets the requirement", None, within_ms(25, scores([0.5, 0.6, 0.7]), 10, 40, 90)
+    yield "none meets the requirement", "requirements", within_ms(25, scores([0.5, 0.6]), 40, 90)
     made = decided(
         *runs(scores([0.6, 0.59, 0.3], 1000, 0.05), tokens=(900, 400, 100)),
         settings=replace(SETTINGS, prefer="context/tokens", margin=0.05),
@@ -201,10 +253,8 @@ def situations():  # noqa: PLR0915  # a table
     yield "nothing is found for most questions", "most fail", runs(nothing_found(40, 30))
     yield "nothing is found for any question", "most fail", runs(nothing_found(40, 40))
     yield "one configuration, nothing is found for most questions", "most fail", runs(nothing_found(40, 30)[:1])
-    made = as_guesses(decided(*runs(scores([0.25, 0.27, 0.24]))), 0.25, (0.9, 0.4, 0.8))
-    yield "no better than guessing", "guessing", made
-    made = as_guesses(decided(*runs(scores([0.6, 0.6, 0.6]))), 0.25, (0.001, 0.001, 0.002))
-    yield "better than guessing, and tied", TIED, made
+    yield "no better than guessing", "guessing", guesses(scores([0.25, 0.27, 0.24]), 0.9, 0.4, 0.8)
+    yield "better than guessing, and tied", TIED, guesses(scores([0.6, 0.6, 0.6]), 0.001, 0.001, 0.002)
     yield "chunk sizes, judged by pages", PAGES, runs(scores([0.3, 0.4, 0.7]), **CHUNKS)
     yield "sizes of chunks at a single k, judged by pages", PAGES, sized({5: scores([0.4, 0.5, 0.7])}, **CHUNKS)
     made = sized({k: scores([0.5] * 3, 40) for k in (3, 5)}, **CHUNKS)
@@ -220,12 +270,10 @@ def situations():  # noqa: PLR0915  # a table
         *at_each({3: scores([0.3, 0.4]), 5: scores([0.4, 0.5])}), settings=replace(SETTINGS, require={"recall": 0.99})
     )
     yield "two k, no configuration meets the requirement", "requirements", made
-    made = decided(*runs(scores([0.5, 0.5, 0.7]), latency=(10, 20, 90)), settings=QUICK)
-    yield "all that meet the requirement are tied", TIED, made
-    made = as_guesses(decided(*runs(scores([0.25, 0.4, 0.28]))), 0.25, (0.001, 0.4, 0.8))
-    yield "another one is better than guessing", "guessing", made
-    yield "the winner left answers of the other unread", "unread answers", unread((0.6, 0), (0.7, 0.4))
-    yield "no answer that is unread decides", None, unread((0.6, 0), (0.9, 0.1))
+    yield "all that meet the requirement are tied", TIED, within_ms(25, scores([0.5, 0.5, 0.7]), 10, 20, 90)
+    yield "another one is better than guessing", "guessing", guesses(scores([0.25, 0.4, 0.28]), 0.001, 0.4, 0.8)
+    yield "the winner left answers of the other unread", "unread answers", many_unread()
+    yield "no answer that is unread decides", None, many_unread(0.1, 0.9)
     yield "a model does not read its queries to their end", "unread texts", cut(runs(scores([0.3, 0.7])), 60)
     made = decided(
         *runs(scores([0.2, 0.9], 40, 0.05), groups=[f"page {row // 5}" for row in range(40)]),
@@ -237,29 +285,21 @@ def situations():  # noqa: PLR0915  # a table
 VERDICT = re.compile(r"chosen( at .+)?|tied|worse|left out|control|only one|not shipped: [a-z ]+")
 
 
-class Situation(NamedTuple):
-    """A decision, what vetoes in it, and its record for programs."""
-
-    name: str
-    decision: Decision
-    veto: str | None
-    record: Mapping[str, Any]
-
-    @property
-    def claims(self):
-        return {claim["name"]: claim["numbers"] for claim in self.record["claims"]}
-
-
 @cache
 def every_situation():
-    rows = [(name, made if isinstance(made, Decision) else decided(*made), veto) for name, veto, made in situations()]
-    return [Situation(name, decision, veto, as_record(decision, "s1")) for name, decision, veto in rows]
+    """For each: its name, the decision, what vetoes, the record for programs, and the numbers of the claims by name."""
+    rows = []
+    for name, veto, made in situations():
+        decision = made if isinstance(made, Decision) else decided(*made)
+        record = as_record(decision, "s1")
+        rows.append((name, decision, veto, record, {claim["name"]: claim["numbers"] for claim in record["claims"]}))
+    return rows
 
 
 def table():
     """Rows of the page: of headlines that make the same claims, the first."""
     rows = {}
-    for name, _, _, record in every_situation():
+    for name, _, _, record, _ in every_situation():
         text = " ".join(record["headline"]).replace("|", "\\|")
         key = tuple(claim["name"] for claim in record["claims"] if claim["place"] == "headline")
         rows.setdefault(key, f"| {name} | {text} |\n")
@@ -271,18 +311,92 @@ def test_the_page_shows_what_is_said():
     assert table() in PAGE.read_text()
 
 
-def test_what_vetoes_is_the_first_claim_that_does_and_in_the_record():
-    for name, decision, veto, record in every_situation():
+def test_what_vetoes_is_the_first_claim_that_does_and_in_the_record_also_at_its_limits():
+    for name, decision, veto, record, _ in every_situation():
         vetoes = [claim["name"].replace("_", " ") for claim in record["claims"] if claim["vetoes"]]
         assert [veto_of(decision), record["not_shipped"], next(iter(vetoes), None)] == [veto] * 3, name
+    cases = [(veto, veto_of(made if isinstance(made, Decision) else decided(*made))) for veto, made in at_limits()]
+    assert [(place, *case) for place, case in enumerate(cases) if case[0] != case[1]] == []
+    assert veto_of(false_finds(aggregate=True, gains=())) != "nothing found"
+
+
+def none_sure():
+    return guesses(scores([0.3, 0.7, 0.3]), 0.02, 0.03, 0.04)  # each is below 0.05, but not after a correction
+
+
+def at_two_cutoffs():
+    """At k 3 one is far worse, but all are too slow there."""
+    made = [*runs(scores([0.2, 0.8]), 3, latency=(90, 90)), *runs(scores([0.5, 0.5]), latency=(10, 10))]
+    return decided(*made, settings=replace(SETTINGS, require={MS: 25}))
+
+
+def at_limits():
+    """What vetoes, and the runs or the decision between them, on both sides of a limit."""
+    apart, same = scores([0.3, 0.7]), SAME[:2]
+    yield "guessing", none_sure()
+    yield None, guesses(scores([0.3, 0.7, 0.3]), 0.5, 0.001, 0.5)
+    yield TIED, controlled(runs(scores([0.5, 0.5, 0.9])), 2)
+    yield "same values", controlled(runs([ONE, ONE, ONE * 0.3]), 2)
+    yield "one configuration", controlled(runs(apart), 1)
+    yield "same values", within_ms(25, [ONE, ONE, ONE * 0.3], 10, 20, 30)
+    yield None, within_ms(15, scores([0.5, 0.5, 0.9]), 10, 20, 30)  # one alone meets it
+    yield TIED, at_two_cutoffs()
+    yield "unread texts", cut(runs(same), 5, 100)  # two identical systems: that is not the news
+    for place in (0, 1):
+        yield "unread texts", cut(runs(apart), 5, 100, place)
+        yield None, cut(runs(apart), 4, 100, place)
+    yield PAGES, of_chunkers(scores([0.5, 0.5]), "chunker")
+    yield None, of_chunkers(apart, "retriever.alpha")
+    yield TIED, of_chunkers(scores([0.5, 0.5]), "retriever.alpha")
+    yield "most fail", runs(nothing_found(40, 21))
+    yield TIED, runs(nothing_found(40, 20))
+    yield "nothing found", runs([ONE, ONE * 0])
+    yield "nothing found", runs([ONE[:6] / 10, ONE[:6] * 0])
+    yield "nothing found", false_finds(aggregate=False)
+    yield "nothing found", false_finds(aggregate=True)
+    yield FEW, copied(5, 1)  # a test that flips signs has no p below 2 / 2 ** 5 = .0625
+    yield None, copied(6, 1)
+    yield FEW, copied(5, 3)
+    yield None, copied(6, 3)
+    yield "one configuration", runs(scores([0.5], 5))
+    yield TIED, by_chance()
+
+
+def test_a_claim_that_vetoes_has_the_numbers_of_its_sentence():
+    ahead, required = scores([0.5, 0.5, 0.9]), within_ms(5, scores([0.9, 0.5, 0.5]), 10, 20, 30)
+    for decision, name, numbers in (
+        (none_sure(), "guessing", {"own": False, "better": 0, "tests": 3, "label": "size 500"}),
+        (guesses(scores([0.3, 0.7, 0.3]), 0.001, 0.5, 0.5), "guessing", {"own": False, "better": 1}),
+        (guesses(scores([0.3, 0.7, 0.3]), 0.001, 0.001, 0.001), "guessing", {"own": True, "better": 3}),
+        (decided(*controlled(runs(scores([0.3, 0.5, 0.9])), 2)), "control", {"why": "nobody has the judged pages"}),
+        (within_ms(25, ahead, 10, 20, 30), "left_out", {"names": ["size=800 k=5"]}),
+        (within_ms(15, ahead, 10, 20, 30), "left_out", {"names": ["size=500 k=5", "size=800 k=5"]}),
+        (decided(*runs(nothing_found(40, 21))), "most_fail", {"lost": 21}),
+        (decided(*runs([ONE, ONE * 0])), "nothing_found", {"labels": ["size 500"]}),
+        (many_unread(), "unread_answers", {"counts": {"model m0": 0, "model m1": 80}}),
+        (many_unread(0.1, 0.9), "unread", {"counts": {"model m0": 0, "model m1": 20}}),
+    ):
+        assert numbers.items() <= claims(decision)[name].items(), name
+    texts = claims(decided(*cut(runs(scores([0.3, 0.7])), 5, 100, 1)))["unread_texts"]["texts"]
+    assert [*texts.values()] == [["size 500"]]
+    assert many_unread().unread.recounts[0].counted_as == "a guess"
+    # What is tied however unread answers count depends on nothing.
+    decision = by_chance()
+    assert decision.unread.recounts[0].choice.best.name != decision.headline.best.name
+    assert not decision.unread.replacing
+    best = {"label": "size 300", "at": " at k 5", "why": f"{MS} 10, required at most 5"}
+    assert claims(required)["requirements"]["best"] == [best]
+    first = claims_of(none_sure())[0]  # that nothing is better than guessing comes first
+    assert (first.name, first.place) == ("guessing", "headline")
+    assert "tied" not in claims(guesses(scores([0.5, 0.5]), 0.5, 0.5))
 
 
 def test_a_headline_has_at_most_three_sentences_and_four_numbers():
     """A configuration, a cutoff and a setting to type are no numbers; an interval counts as two."""
-    for situation in every_situation():
-        text, sweep = " ".join(situation.record["headline"]), situation.decision.sweep
-        assert len(re.findall(r"[.!?](?=\s|$)", text)) <= 3, situation.name
-        tied = situation.claims.get("not_one_best", {}).get("labels", "-")
+    for name, decision, _, record, numbers in every_situation():
+        text, sweep = " ".join(record["headline"]), decision.sweep
+        assert len(re.findall(r"[.!?](?=\s|$)", text)) <= 3, name
+        tied = numbers.get("not_one_best", {}).get("labels", "-")
         words = [*map(sweep.label, sweep.outcomes), *sweep.unfinished, tied, cutoffs_in_words(sweep, *sweep.cutoffs)]
         words += [cutoffs_in_words(sweep, cutoff) for cutoff in sweep.cutoffs]
         for word in (*sorted(words, key=len, reverse=True), sweep.metric_title, "budget=500,1000,2000"):
@@ -310,14 +424,13 @@ def outlets(decision, record):
 
 def test_every_outlet_ships_and_counts_the_same():
     """None ships what a veto holds back; runs that differ in their cutoff alone are one configuration."""
-    for situation in every_situation():
-        name, decision, veto, record = situation
+    for name, decision, veto, record, numbers in every_situation():
         texts = outlets(decision, record)
         for outlet, text in texts.items():
             ships = re.findall(r"(?i)(?<!nothing to )\bship\b", text)
             assert not (ships and veto), (name, outlet)
             assert ships or veto or outlet not in ("headline", "report.md", "model card", "notebook"), (name, outlet)
-        assert veto in (None, "tied") or not {"choice", "elsewhere"} & situation.claims.keys(), name
+        assert veto in (None, "tied") or not {"choice", "elsewhere"} & numbers.keys(), name
         swept = [{**run.swept, "k": None, "budget": None} for run in decision.sweep.outcomes]
         number = sum(settings not in swept[:place] for place, settings in enumerate(swept))
         assert number == record["configurations"] == answer_of(decision).numbers["configurations"], name
@@ -331,8 +444,8 @@ def test_a_column_of_what_measured_best_has_no_other():
             assert choice.named.value(decision.sweep.decided_by) == max(values), name
 
 
-def test_every_run_has_a_verdict_and_one_is_chosen_unless_a_veto_holds():
-    for name, decision, veto, record in every_situation():
+def test_every_run_has_a_verdict_one_is_chosen_unless_a_veto_holds_and_what_is_worse_is_never_tied():
+    for name, decision, veto, record, numbers in every_situation():
         verdicts = {row["run_id"]: row["verdict"] for row in record["rows"]}
         assert {*verdicts} == {run.run_id for run in decision.sweep.outcomes}, name
         assert len(verdicts) == len(record["rows"]), name
@@ -340,17 +453,12 @@ def test_every_run_has_a_verdict_and_one_is_chosen_unless_a_veto_holds():
         chosen = [run_id for run_id, verdict in verdicts.items() if verdict == "chosen"]
         assert chosen == ([decision.named.run_id] if veto is None else []), name
         assert veto is None or not any(verdict.startswith("chosen") for verdict in verdicts.values()), name
-
-
-def test_what_is_worse_is_never_said_to_be_tied():
-    for situation in every_situation():
-        name, decision, _, record = situation
         choices = {choice["cutoff"]: choice["cannot_be_told_apart"] for choice in record["choices"]}
         worse = [row.run for row in rows_of(decision) if row.verdict == "worse"]
         assert not [run for run in worse if decision.sweep.label(run) in choices[run.cutoff]], name
         sizes = [run.swept.get("chunker.size") for run in worse if run.cutoff == decision.headline.cutoff]
-        assert not sizes or "tied" not in situation.claims, name
-        tied = situation.claims.get("not_one_best", {}).get("labels", "")
+        assert not sizes or "tied" not in numbers, name
+        tied = numbers.get("not_one_best", {}).get("labels", "")
         assert not [size for size in sizes if re.search(rf"\b{size}\b", tied)], name
 
 
@@ -362,6 +470,53 @@ def test_what_costs_about_the_same_is_not_said_to_beat_the_choice():
     numbers = claims(decided(*runs(np.array([ahead, behind]), tokens=(372, 355))))
     assert numbers["tied"]["alike"]
     assert "beaten" not in numbers
+
+
+def test_tables_and_the_record_have_the_comparison_with_guessing():
+    decision, p = guesses(scores([0.3, 0.7, 0.3]), 0.5, 0.001, 0.5), pytest.approx(0.003)
+    choice = json.loads(json.dumps(as_record(decision, "")))["choice"]
+    assert choice["against_guessing"] == {"value": 0.25, "p": p, "p_worse": p, "better": True, "worse": False}
+    head, *lines = table_of_configurations(decision).splitlines()
+    assert "against guessing" in head
+    assert ["better, p 0.003" in line for line in lines] == [True, False, False]
+    assert ["no better, p 1.00" in line for line in lines] == [False, True, True]
+    worse = guesses(scores([0.3, 0.7, 0.3]), *[0.001] * 3, chance=0.5)  # significantly, but on the other side
+    verdicts = [row.against_guessing for row in rows_of(worse)]
+    assert verdicts == ["better, p 0.003", "worse, p 0.003", "worse, p 0.003"]
+
+
+def test_guessers_are_called_better_in_at_most_one_sweep_of_twenty():
+    """15 systems guess at 64 questions with four options; without a correction they would be in one sweep of four."""
+    right = np.random.default_rng(0).binomial(64, 0.25, (2000, 15))
+    p = np.array([binomtest(count, 64, 0.25).pvalue for count in range(65)])[right]
+    better = np.apply_along_axis(holm, 1, p) <= LEVEL
+    assert (better & (right > 16)).any(axis=1).mean() <= LEVEL
+    assert ((p <= LEVEL) & (right > 16)).any(axis=1).mean() > 0.2
+
+
+def test_the_headline_is_about_a_cutoff_at_which_a_configuration_meets_the_requirements():
+    assert at_two_cutoffs().headline.cutoff == 5
+    made = at_each({k: scores([0.5], seed=k) for k in (3, 5, 10)})
+    for require, at, named in (
+        ({"recall": 0.999}, None, [" at k 3", " at k 10"]),  # none: the smallest and the largest
+        ({TOKENS: 400}, 10, [" at k 10"]),  # k 3 meets it
+    ):
+        decision = decided(*made, settings=replace(SETTINGS, require=require, at=at))
+        assert [one["at"] for one in claims(decision)["requirements"]["best"]] == named
+
+
+def test_runs_that_did_not_finish_are_in_every_headline():
+    for made in (runs(scores([0.3, 0.7])), runs(scores([0.5, 0.5])), runs(nothing_found(40, 40))):
+        assert any("Did not finish: a" in line for line in headline(decided(*made, unfinished={"a": "FAILED"})))
+        assert "missing" not in claims(decided(*made))
+
+
+def test_a_preferred_cost_that_was_not_measured_chooses_nothing():
+    """The headline of runs that were compared without times names none of them as the quickest."""
+    *made, slow = runs(scores([0.5, 0.5, 0.1]))  # it has a time, and is worse
+    decision = decided(*(without(run, MS) for run in made), slow, settings=replace(SETTINGS, prefer=MS))
+    assert decision.named.value(MS) is None
+    assert "Latency" not in " ".join([*headline(decision), *evidence(decision)])
 
 
 if __name__ == "__main__":

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from outcomes import FACTS, SETTINGS, claims, facts_of, of_scores
+from outcomes import FACTS, SETTINGS, claims, decided, facts_of, of_scores
 from simulated import at_most
 
 from ragsweep.core.errors import ConfigError
 from ragsweep.report import rows_of
 from ragsweep.report.claims import veto_of
 from ragsweep.report.report_charts import report_charts
-from ragsweep.sweeps import DecisionSettings, Sweep, check_at, check_decision, decide
+from ragsweep.sweeps import DecisionSettings, check_at, check_decision
 from ragsweep.tasks.metric import Metric
 
 TOKENS = "context/tokens"
@@ -29,35 +29,29 @@ def run(size, k, scores, *, tokens=None, counted_by="words", returned=True):
     return replace(outcome, per_query=table, facts=facts_of(facts))
 
 
-def chunks(sizes=(200, 800), cutoffs=(5,), *, means=(0.3, 0.7), settings=SETTINGS, **facts):
+def chunks(sizes=(200, 800), means=(0.3, 0.7), settings=SETTINGS, **facts):
     """The decision between runs whose chunks differ in size. All metrics of the same name's end measure the same."""
     rng, runs = np.random.default_rng(5), []
     for size, mean in zip(sizes, means, strict=True):
         scores = mean + rng.normal(0, 0.05, 40)
-        for k in cutoffs:
-            one = run(size, k, scores)
-            metrics, about = one.facts.metrics, one.facts.metrics["f1"]
-            of_text = {name: replace(about, of_text=name == "token/iou") for name in ("token/iou", "token/recall")}
-            table = one.per_query.assign(**dict.fromkeys(of_text, scores))
-            runs.append(
-                replace(one, facts=replace(one.facts, metrics={**metrics, **of_text}, **facts), per_query=table)
-            )
-    return decide(Sweep(runs, {}, settings))
+        one = run(size, 5, scores)
+        metrics, about = one.facts.metrics, one.facts.metrics["f1"]
+        of_text = {name: replace(about, of_text=name == "token/iou") for name in ("token/iou", "token/recall")}
+        table = one.per_query.assign(**dict.fromkeys(of_text, scores))
+        runs.append(replace(one, facts=replace(one.facts, metrics={**metrics, **of_text}, **facts), per_query=table))
+    return decided(*runs, settings=settings)
 
 
 VETOES = [
-    ({}, "unequal text"),
-    ({"cutoffs": (3, 5)}, "unequal text"),
     ({"settings": replace(SETTINGS, metric="token/recall")}, "unequal text"),  # of all tokens that are judged
-    ({"sizes": (200, 219), "means": (0.3, 0.7)}, None),
-    ({"sizes": (200, 221), "means": (0.3, 0.7)}, "unequal text"),
+    ({"sizes": (200, 219)}, None),
+    ({"sizes": (200, 221)}, "unequal text"),
     ({"means": (0.7, 0.3)}, None),
     ({"sizes": (200, 400, 800), "means": (0.7, 0.7, 0.3)}, None),  # the two that are told apart from the largest
     ({"sizes": (200, 400, 800), "means": (0.3, 0.7, 0.2)}, "unequal text"),
     ({"settings": replace(SETTINGS, metric="token/iou")}, None),
     ({"settings": replace(SETTINGS, prefer=TOKENS, margin=0.5)}, None),
     ({"settings": replace(SETTINGS, prefer="latency/mean_ms")}, "unequal text"),
-    ({"cutoff_unit": "tokens"}, None),  # a budget
     ({"returned": None}, None),  # as of one's own retriever
     ({"means": (0.5, 0.5)}, "tied"),
 ]
@@ -65,18 +59,17 @@ VETOES = [
 
 @pytest.mark.usefixtures("long_work")
 def test_what_wins_by_returning_more_text_is_not_shipped():
+    """How much more is said: tokens, where both were counted in the same way; else the characters of a passage."""
     assert [(more, veto) for more, veto in VETOES if veto_of(chunks(**more)) != veto] == []
-
-
-def test_it_is_said_how_much_more_text_the_winner_returns():
-    """Tokens, where both were counted in the same way; else the characters of a passage."""
     claim = claims(chunks())["unequal_text"]
     assert [claim[name] for name in ("label", "other", "texts", "unit")] == [
         *("size 800", "size 200", [1000, 250], "tokens"),
     ]
-    counted = Sweep([run(200, 2, [0.1] * 40), run(800, 2, [0.9] * 40, counted_by="a model")], {}, SETTINGS)
-    claim = claims(decide(counted))["unequal_text"]
-    assert (claim["texts"], claim["unit"]) == ([800, 200], "characters a passage")
+    small, large = run(200, 2, [0.1] * 40), run(800, 2, [0.9] * 40)
+    uncounted = replace(small, facts=replace(small.facts, measures={}), per_query=small.per_query.drop(columns=TOKENS))
+    for made in ((small, run(800, 2, [0.9] * 40, counted_by="a model")), (uncounted, large)):
+        claim = claims(decided(*made))["unequal_text"]
+        assert (claim["texts"], claim["unit"]) == ([800, 200], "characters a passage")
 
 
 def within(size, budget, scores, *, tokens, ranked=3):
@@ -91,42 +84,38 @@ def within(size, budget, scores, *, tokens, ranked=3):
 @pytest.mark.usefixtures("drawing")
 def test_a_gain_is_drawn_over_the_budgets_that_were_measured():
     runs = [within(size, budget, [size / 1000] * 9, tokens=budget) for size in (200, 800) for budget in (300, 900)]
-    [axes] = dict(report_charts(decide(Sweep(runs, {}, SETTINGS))))["by_cutoff.svg"].axes
+    [axes] = dict(report_charts(decided(*runs)))["by_cutoff.svg"].axes
     curves = {tuple(line.get_xdata()): list(line.get_ydata()) for line in axes.lines if line.get_label()[0] != "_"}
     assert [*curves] == [(300, 900)]
-    one = [outcome for outcome in runs if outcome.cutoff == 300]
-    assert "by_cutoff.svg" not in dict(report_charts(decide(Sweep(one, {}, SETTINGS))))
+    assert "by_cutoff.svg" not in dict(report_charts(decided(*(run for run in runs if run.cutoff == 300))))
 
 
-def test_a_metric_that_a_shorter_list_can_win_is_doubted():
-    runs = [within(size, 300, [size / 1000] * 9, tokens=290) for size in (200, 800)]
-    settings = {"costs": [TOKENS], "gains": ["recall"]}
-    doubted = claims(decide(Sweep(runs, {}, DecisionSettings("f1", **settings))))
-    assert doubted["other_lengths"]["gain"] == "recall"
-    assert "other_lengths" not in claims(decide(Sweep(runs, {}, DecisionSettings("recall", **settings))))
+def by(metric, *runs, **settings):
+    """The decision by a metric of nothing but tokens."""
+    return decided(*runs, settings=DecisionSettings(metric, costs=[TOKENS], **settings))
 
 
-def test_the_headline_is_about_the_budget_that_was_asked_for_though_not_all_spend_it():
+def test_the_headline_is_about_the_budget_that_was_asked_for_and_doubts_what_a_shorter_list_can_win():
     sizes = [(size, budget) for size in (300, 800) for budget in (300, 800)]
     runs = [within(s, b, [s / 1000] * 9, tokens=min(b, s), ranked=100) for s, b in sizes]
     for at, cutoff in ((None, 300), (800, 800)):
-        decision = decide(Sweep(runs, {}, DecisionSettings("f1", costs=[TOKENS], at=at)))
+        decision = by("f1", *runs, at=at)
         assert (decision.headline.cutoff, claims(decision)["choice"]["label"]) == (cutoff, "size 800")
+    runs = [within(size, 300, [size / 1000] * 9, tokens=290) for size in (200, 800)]
+    assert claims(by("f1", *runs, gains=["recall"]))["other_lengths"]["gain"] == "recall"
+    assert "other_lengths" not in claims(by("recall", *runs, gains=["recall"]))
 
 
-@pytest.mark.parametrize("ranked", [100, 3])
-def test_within_a_budget_what_does_not_fit_is_no_ranking_that_ends(ranked):
+def test_within_a_budget_what_does_not_fit_is_no_ranking_that_ends():
     """It ends where no more is ranked, not where the next passage is too long."""
     tokens = {(200, 300): 300, (200, 3000): 600, (800, 300): 300, (800, 3000): 3000}
-    runs = [
-        within(size, budget, [size / 1000] * 20, tokens=spent, ranked=ranked)
-        for (size, budget), spent in tokens.items()
-    ]
-    by_name = claims(decide(Sweep(runs, {}, DecisionSettings("f1", costs=[TOKENS], gains=["f1"]))))
-    assert ("unspent" in by_name) == (ranked == 100)
-    if ranked == 100:
-        assert [by_name["unspent"][name] for name in ("labels", "most", "k")] == [["size 200"], [600, 600], 200]
-    assert by_name["choice"]["where"] == " at every budget"
+    of_ranked = []
+    for ranked in (3, 100):
+        runs = [within(s, b, [s / 1000] * 20, tokens=spent, ranked=ranked) for (s, b), spent in tokens.items()]
+        of_ranked.append(claims(by("f1", *runs, gains=["f1"])))
+        assert of_ranked[-1]["choice"]["where"] == " at every budget"
+    assert "unspent" not in of_ranked[0]
+    assert [of_ranked[1]["unspent"][name] for name in ("labels", "most", "k")] == [["size 200"], [600, 600], 200]
 
 
 def test_a_budget_of_a_task_that_has_none_is_refused():
@@ -156,12 +145,11 @@ def test_strategies_that_are_equal_within_a_budget_are_rarely_told_apart(times):
     most, apart, apart_at_k = times(400), 0, []
     for seed in range(most):
         firsts = strategies(np.random.default_rng((12, seed)))
-        settings = DecisionSettings("f1", costs=[TOKENS])
         equal = [within(size, 1200, reached(first, 1200), tokens=1200) for size, first in firsts.items()]
-        apart += len(decide(Sweep(equal, {}, settings)).headline.tied) < 2
+        apart += len(by("f1", *equal).headline.tied) < 2
         if seed % 5 == 0:  # all of them would only take longer
             at_4 = [run(size, 4, reached(first, 4 * size), tokens=4 * size) for size, first in firsts.items()]
-            apart_at_k.append(len(decide(Sweep(at_4, {}, settings)).headline.tied) < 2)
+            apart_at_k.append(len(by("f1", *at_4).headline.tied) < 2)
     assert apart / most <= at_most(0.05, most)
     assert all(apart_at_k)
 
@@ -174,29 +162,20 @@ def by_size_and_k(best_at, tokens=None, cutoffs=(5, 10)):
         for size in (200, 800)
         for k in cutoffs
     ]
-    return decide(Sweep(runs, {}, SETTINGS))
+    return decided(*runs)
 
 
-def test_a_veto_at_another_cutoff_holds_there():
+def test_a_veto_holds_at_its_cutoff_alone_and_for_more_text_alone():
     """At k 5 the small passages win, at k 10 the large ones, with four times as much text."""
-    decision = by_size_and_k({5: 200, 10: 800})
-    assert veto_of(decision) is None
+    decision, other = by_size_and_k({5: 200, 10: 800}), by_size_and_k({5: 800, 10: 200})
+    assert [veto_of(decision), veto_of(other)] == [None, "unequal text"]
+    assert not {"elsewhere"} & {*claims(decision), *claims(other)}
     verdicts = {row.run.name: row.verdict for row in rows_of(decision)}
     assert verdicts["size=200 k=5"] == "chosen"
     assert verdicts["size=800 k=10"] == "not shipped: unequal text"
-    assert "elsewhere" not in claims(decision)
-    other = by_size_and_k({5: 800, 10: 200})
-    assert veto_of(other) == "unequal text"
-    assert "elsewhere" not in claims(other)
-
-
-def test_larger_passages_that_cost_no_more_text_are_compared():
-    """A pipeline with a dynamic k may return fewer of them."""
-    assert veto_of(by_size_and_k({5: 800}, cutoffs=(5,))) == "unequal text"
-    assert veto_of(by_size_and_k({5: 800}, {200: 250.0, 800: 240.0}, cutoffs=(5,))) is None
-
-
-def test_a_run_whose_text_is_not_known_hides_no_veto_of_others():
+    # A pipeline with a dynamic k may return fewer of them.
     decision = by_size_and_k({5: 800}, cutoffs=(5,))
+    assert veto_of(decision) == "unequal text"
+    assert veto_of(by_size_and_k({5: 800}, {200: 250.0, 800: 240.0}, cutoffs=(5,))) is None
     unknown = run(400, 5, decision.sweep.outcomes[0].per_query["f1"].to_numpy(), returned=False)
-    assert veto_of(decide(Sweep([*decision.sweep.outcomes, unknown], {}, SETTINGS))) == "unequal text"
+    assert veto_of(decided(*decision.sweep.outcomes, unknown)) == "unequal text"

@@ -21,9 +21,7 @@ from ragsweep.sweeps.configuration_names import short_values
 from ragsweep.tracking.decisions import answer_of
 
 pytestmark = pytest.mark.usefixtures("drawing")
-
 BOTH = "4_comprehensive_comparison.png best_against_baseline.svg by_cutoff.svg"  # of sweeps at one k
-OF_FRONT = "cost_fronts.svg"
 CHUNKER = {"method": {"chosen_by": ["chunker"]}}
 
 
@@ -32,72 +30,34 @@ def charts(sweep):
     return " ".join(sorted(name for name, _ in (*report_charts(decision), *reference_charts(decision))))
 
 
-def test_means_that_differ_by_rounding_are_equal():
-    one, other = alpha_k(0.5, 3, 0.4), alpha_k(0.7, 3, 0.4)
-    other = replace(other, per_query=other.per_query.assign(f1=other.per_query["f1"] + 1e-16))
-    sweep = Sweep([one, other], {})
-    assert sweep.table["outcome"].iloc[0] == sweep.standings.best == sweep.best == 0  # the first, by the metric of runs
-
-
-def test_another_metric_may_decide():
-    better = alpha_k(0.5, 3, 0.4)
-    better = replace(better, per_query=better.per_query.assign(recall=0.9))
-    sweep = Sweep([alpha_k(0.7, 3, 0.5), better], {}, DecisionSettings("recall"))
-    assert decide(sweep).named.name == "alpha=0.5 k=3"
-
-
-def test_the_table_is_in_the_order_of_the_cutoffs_the_best_of_each_first():
-    names = ["alpha=1 k=3", "alpha=0.5 k=3", "alpha=0 k=3", "alpha=1 k=5", "alpha=0.5 k=5", "alpha=0 k=5"]
-    assert list(grid().table["name"]) == names
-
-
-def test_the_statistics_equal_pandas():
-    sweep = grid()
-    described = sweep.outcomes[0].per_query["f1"].describe()
-    row = sweep.table.set_index("name").loc["alpha=0 k=3"]
-    for word in ("std", "min", "25%", "50%", "75%", "max"):
-        assert row[f"f1_{word}"] == pytest.approx(described[word])
-
-
-def test_the_summary_says_which_are_tied_with_the_best():
-    table = summary_of(decide(grid())).set_index("name")
+def test_a_grid_has_its_order_its_ties_its_methods_from_sparse_to_dense_and_its_baseline():
     best = ["alpha=1 k=3", "alpha=1 k=5"]
+    names = [best[0], "alpha=0.5 k=3", "alpha=0 k=3", best[1], "alpha=0.5 k=5", "alpha=0 k=5"]
+    assert list(grid().table["name"]) == names  # of each cutoff the best first
+    decision = decide(grid())
+    table = summary_of(decision).set_index("name")
     assert [*table.index[table["tied_with_best"]]] == best  # constant differences are significant
     assert table.loc[best, "win_frequency"].tolist() == [1, 1]
     assert table.loc["alpha=0 k=5", "f1_minus_best"] == pytest.approx(-0.1)  # the best at the same k
-
-
-@pytest.mark.parametrize("name", ["f1", "f1_50%", "f1_minus_best", "name", "query", "win_frequency"])
-def test_a_swept_setting_that_has_the_name_of_a_column_is_beside_it(name):
-    plain = [outcome(f"run {value}", value, {"b": value}) for value in (0.3, 0.5)]
-    swept = [outcome(f"run {value}", value, {name: value, f"params.{name}": 1}) for value in (0.3, 0.5)]
-    decisions = [decide(Sweep(with_own_columns(runs), {}, SETTINGS)) for runs in (plain, swept)]
-    own = f"params.params.{name}"
-    tables = [(summary_of(decision), decision.sweep.per_query) for decision in decisions]
-    for expected, table in zip(*tables, strict=True):
-        assert table[own].tolist() == expected["b"].tolist()
-        assert set(table[f"params.{name}"]) == {1}
-        pd.testing.assert_frame_equal(table.drop(columns=[own, f"params.{name}"]), expected.drop(columns="b"))
-
-
-def test_methods_are_ordered_from_sparse_to_dense():
-    methods = ["pure sparse, alpha 0", "hybrid, alpha 0.5", "pure dense, alpha 1"]
-    assert list(decide(grid()).methods["method"]) == methods
-
-
-def test_the_baseline_is_sparse_retrieval_at_the_k_of_the_best():
-    level = decide(grid()).choices[3].allowed
+    assert list(decision.methods["method"]) == ["pure sparse, alpha 0", "hybrid, alpha 0.5", "pure dense, alpha 1"]
+    level = decision.choices[3].allowed
     assert level.outcomes[level.standings.baseline.reference].name == "alpha=0 k=3"
 
 
-def test_a_grid_of_alpha_and_k_has_every_chart():
-    four = "1_retrieval_methods_comparison.png 2_alpha_sensitivity.png 3_topk_analysis.png 5_radar_chart.png"
-    assert charts(grid()) == " ".join(sorted(f"{four} {BOTH} {OF_FRONT} one_setting.svg".split()))
+def test_a_swept_setting_that_has_the_name_of_a_column_is_beside_it():
+    for name in ("f1", "f1_50%", "f1_minus_best", "name", "query", "win_frequency"):
+        plain = [outcome(f"run {value}", value, {"b": value}) for value in (0.3, 0.5)]
+        swept = [outcome(f"run {value}", value, {name: value, f"params.{name}": 1}) for value in (0.3, 0.5)]
+        decisions = [decide(Sweep(with_own_columns(runs), {}, SETTINGS)) for runs in (plain, swept)]
+        own = f"params.params.{name}"
+        tables = [(summary_of(decision), decision.sweep.per_query) for decision in decisions]
+        for expected, table in zip(*tables, strict=True):
+            assert table[own].tolist() == expected["b"].tolist()
+            assert set(table[f"params.{name}"]) == {1}
+            pd.testing.assert_frame_equal(table.drop(columns=[own, f"params.{name}"]), expected.drop(columns="b"))
 
 
 NAMED = {"Sparse": "0", "Balanced": "0.5", "Dense": "1"}
-
-
 AXES = [  # what was swept, the values of alpha, and the axes
     ([{"configuration": name} for name in NAMED], [*NAMED.values()], {"retriever.alpha": [0, 0.5, 1]}),
     (
@@ -110,11 +70,15 @@ AXES = [  # what was swept, the values of alpha, and the axes
 ]
 
 
-def test_an_axis_is_what_differs():
+def test_an_axis_is_what_differs_and_means_that_differ_by_rounding_are_equal():
     for swept, alphas, axes in AXES:
         points = zip(swept, alphas, strict=True)
         runs = [outcome(f"{values}", 0.3, values, **{"retriever.alpha": alpha}) for values, alpha in points]
         assert Sweep(runs, {}).axes == axes
+    one, other = alpha_k(0.5, 3, 0.4), alpha_k(0.7, 3, 0.4)
+    other = replace(other, per_query=other.per_query.assign(f1=other.per_query["f1"] + 1e-16))
+    sweep = Sweep([one, other], {})
+    assert sweep.table["outcome"].iloc[0] == sweep.standings.best == sweep.best == 0  # the first, by the metric of runs
 
 
 def over(**settings):
@@ -128,17 +92,7 @@ def over(**settings):
 
 
 @pytest.mark.usefixtures("long_work")
-def test_a_sweep_has_no_chart_of_what_was_not_swept():
-    cases = [
-        ("3_topk_analysis.png by_cutoff.svg", [alpha_k(0.7, k, 0.3) for k in (3, 5, 7)]),
-        (f"{BOTH} one_setting.svg", [outcome(f"{size}", 0.3, {"chunker.size": size}) for size in (800, 300, 500)]),
-        ("by_cutoff.svg", [alpha_k(0.7, 5, 0.3)]),
-    ]
-    assert [charts(Sweep(runs, {}, SETTINGS)) for _, runs in cases] == [names for names, _ in cases]
-
-
-@pytest.mark.usefixtures("long_work")
-def test_a_sweep_has_the_charts_of_what_was_swept():
+def test_a_sweep_has_the_charts_of_what_was_swept_and_no_others():
     alphas = [alpha_k(alpha, 5, 0.4) for alpha in (0, 0.5, 1)]
     theirs = [
         outcome(f"alpha={word}", 0.3, {"retriever.alpha": word}, retriever="Theirs", **{"retriever.alpha": word})
@@ -158,6 +112,17 @@ def test_a_sweep_has_the_charts_of_what_was_swept():
         ("by_cutoff.svg", without_intervals),
     ]
     assert [name for name, runs in cases if name not in charts(Sweep(runs, {}, SETTINGS)).split()] == []
+    four = "1_retrieval_methods_comparison.png 2_alpha_sensitivity.png 3_topk_analysis.png 5_radar_chart.png"
+    exactly = [
+        (f"{four} {BOTH} cost_fronts.svg one_setting.svg", grid().outcomes),
+        ("3_topk_analysis.png by_cutoff.svg", [alpha_k(0.7, k, 0.3) for k in (3, 5, 7)]),
+        (f"{BOTH} one_setting.svg", [outcome(f"{size}", 0.3, {"chunker.size": size}) for size in (800, 300, 500)]),
+        ("by_cutoff.svg", [alpha_k(0.7, 5, 0.3)]),
+    ]
+    expected = [" ".join(sorted(names.split())) for names, _ in exactly]
+    assert [charts(Sweep(runs, {}, SETTINGS)) for _, runs in exactly] == expected
+    drawing = dict(report_charts(decide(Sweep(over(size=(300, 500)), {}, SETTINGS))))["by_cutoff.svg"]
+    assert [text.get_text() for text in drawing.axes[0].get_legend().get_texts()] == ["size 300", "size 500"]
 
 
 @pytest.mark.parametrize("best", ["dense", "mine", "hybrid"])
@@ -187,7 +152,7 @@ def test_an_arm_without_a_swept_setting_has_no_value_of_it(tmp_path, best):
             assert not re.search(r"\b(nan|None)\b", file.read_text()), file
 
 
-def test_the_best_may_lack_a_setting_that_others_have():
+def test_the_best_may_lack_a_setting_that_others_have_and_no_run_is_excluded_for_that():
     """Cut by pages, there is no size: the other cuts are shown all the same, at their best size."""
     runs = []
     for k in (3, 5):
@@ -199,9 +164,6 @@ def test_the_best_may_lack_a_setting_that_others_have():
     assert list(decision.methods["name"]) == ["page 3", "600 3"]
     assert decision.fixed_settings("k") == "; at chunker=page"
     assert "heat_map.svg" in charts(decision.sweep)
-
-
-def test_a_setting_that_a_run_does_not_have_does_not_exclude_it():
     sparse = outcome("sparse", 0.2, {"retriever": "sparse"}, retriever="SparseRetriever")
     hybrid = [
         outcome(f"{model}", f1, {"retriever": "hybrid", "encoder.model": model}, **{"retriever.alpha": "0.5"})
@@ -211,59 +173,6 @@ def test_a_setting_that_a_run_does_not_have_does_not_exclude_it():
     assert sweep.outcomes[sweep.standings.baseline.reference].name == "sparse"
     assert list(decide(sweep).methods["method"]) == ["sparse", "hybrid, alpha 0.5"]
     assert "1_retrieval_methods_comparison" in charts(sweep)
-
-
-def test_recall_is_drawn_for_what_was_swept():
-    sizes = [outcome(f"s{s}", 0.3, {"chunker.size": s}) for s in (300, 500)]
-    drawn = dict(report_charts(decide(Sweep(sizes, {}, SETTINGS))))
-    drawing = drawn["by_cutoff.svg"]
-    assert [text.get_text() for text in drawing.axes[0].get_legend().get_texts()] == ["size 300", "size 500"]
-
-
-def test_long_names_that_begin_and_end_alike_are_shown_apart():
-    files = [f"search_service_v{n}_with_reranking_and_expansion.trec" for n in (1, 2, 12)]
-    assert shown_apart(files, 20) == ["...v1...", "...v2...", "...v12..."]
-    assert shown_apart(["dense", "sparse"], 20) == ["dense", "sparse"]
-
-
-def test_settings_with_the_same_last_part_keep_their_full_names():
-    backends = {"encoder.backend": "torch", "retriever.sparse.backend": "bm25s"}
-    runs = [outcome("a", 0.3, backends), outcome("b", 0.4, dict.fromkeys(backends, "other"))]
-    sweep = Sweep(runs, {})
-    assert [sweep.short(name) for name in sweep.axes] == ["encoder.backend", "retriever.sparse.backend"]
-
-
-def test_runs_on_other_data_or_evaluations_are_not_compared():
-    about = {name: {"name": "manual", "digest": name, "unit": "page"} for name in "xy"}
-    runs = [outcome(name, 0.2, {}, facts={"dataset": about[name]}.items()) for name in "xyx"]
-    assert [[run.name for run in part.outcomes] for part in Sweep(runs, {}).by_dataset] == [["x", "x"], ["y"]]
-    whole, gain = outcome("whole", 0.2, {}), outcome("gain", 0.2, {}, **{"evaluation.gain": "exponential"})
-    half = replace(whole, per_query=whole.per_query.head(10))
-    assert len(Sweep([whole, half, gain], {}).by_dataset) == 3
-
-
-def test_the_intervals_use_the_seed_and_resamples_of_the_runs():
-    few = Sweep([outcome("a", 0.3, {}, **{"evaluation.resamples": "2"})], {}).table
-    many = Sweep([outcome("a", 0.3, {})], {}).table
-    assert few["f1_low"].iloc[0] != many["f1_low"].iloc[0]
-
-
-def test_runs_side_by_side_are_named_by_fingerprints_only_if_nothing_else_tells_them_apart():
-    runs = [of_scores(name, [0.1, 0.2], {}, **{"encoder.fingerprint": name * 64}) for name in "ab"]
-    named = [replace(run, settings={**run.settings, "encoder.model": f"model {run.name}"}) for run in runs]
-
-    def names(compared):
-        return [run.name for run in side_by_side(compared, settings=SETTINGS, baseline=None, damaged={}).outcomes]
-
-    assert names(named) == ["model=model a", "model=model b"]
-    assert names(runs) == [f"fingerprint={letter * 64}" for letter in "ab"]
-
-
-def test_the_runs_of_one_sweep_keep_what_it_calls_them():
-    runs = [of_scores(f"strategy={name}", [0.1, 0.2], {"strategy": name}, retriever=name.title()) for name in "ab"]
-    kept = side_by_side(runs, settings=SETTINGS, baseline=None, damaged={}, as_swept=True)
-    assert ([run.name for run in kept.outcomes], kept.axes) == (["strategy=a", "strategy=b"], {"strategy": ["a", "b"]})
-    assert side_by_side(runs, settings=SETTINGS, baseline=None, damaged={}).axes == {"retriever": ["A", "B"]}
 
 
 SHOWN = [  # values, and what is shown of them
@@ -276,16 +185,48 @@ SHOWN = [  # values, and what is shown of them
     (["BAAI/bge-small-en-v1.5", "intfloat/e5-small"], ["BAAI/bge-small-en-v1.5", "intfloat/e5-small"]),
     (["/models/e5/", "/models/bge/"], ["e5", "bge"]),
     (["/a/e5/", "/b/e5/", "//", "/"], ["a/e5", "b/e5", "//", "/"]),
-    (
-        ["http://host/v1/m.gguf", "{a: b/c.txt}", 0.5, None],
-        ["http://host/v1/m.gguf", "{a: b/c.txt}", "0.5", "null"],
-    ),
+    (["http://host/m.gguf", "{a: b/c.txt}", 0.5, None], ["http://host/m.gguf", "{a: b/c.txt}", "0.5", "null"]),
 ]
 
 
-def test_folders_stand_only_where_they_tell_files_apart():
-    names = [[*short_values([*values, *values]).values()] for values, _ in SHOWN]
-    assert names == [shown for _, shown in SHOWN]
+def test_names_are_shortened_as_far_as_they_differ():
+    files = [f"search_service_v{n}_with_reranking_and_expansion.trec" for n in (1, 2, 12)]
+    assert shown_apart(files, 20) == ["...v1...", "...v2...", "...v12..."]
+    assert shown_apart(["dense", "sparse"], 20) == ["dense", "sparse"]
+    backends = {"encoder.backend": "torch", "retriever.sparse.backend": "bm25s"}
+    runs = [outcome("a", 0.3, backends), outcome("b", 0.4, dict.fromkeys(backends, "other"))]
+    sweep = Sweep(runs, {})
+    assert [sweep.short(name) for name in sweep.axes] == ["encoder.backend", "retriever.sparse.backend"]
+    shown = [[*short_values([*values, *values]).values()] for values, _ in SHOWN]
+    assert shown == [expected for _, expected in SHOWN]
+
+
+def test_runs_on_other_data_or_evaluations_are_not_compared():
+    about = {name: {"name": "manual", "digest": name, "unit": "page"} for name in "xy"}
+    runs = [outcome(name, 0.2, {}, facts={"dataset": about[name]}.items()) for name in "xyx"]
+    assert [[run.name for run in part.outcomes] for part in Sweep(runs, {}).by_dataset] == [["x", "x"], ["y"]]
+    whole, gain = outcome("whole", 0.2, {}), outcome("gain", 0.2, {}, **{"evaluation.gain": "exponential"})
+    half = replace(whole, per_query=whole.per_query.head(10))
+    assert len(Sweep([whole, half, gain], {}).by_dataset) == 3
+    few, many = outcome("whole", 0.2, {}, **{"evaluation.resamples": "2"}), whole
+    assert Sweep([few], {}).table["f1_low"].iloc[0] != Sweep([many], {}).table["f1_low"].iloc[0]
+
+
+def test_runs_side_by_side_are_named_by_fingerprints_only_if_nothing_else_tells_them_apart():
+    def compared(runs, **more):
+        return side_by_side(runs, settings=SETTINGS, baseline=None, damaged={}, **more)
+
+    def names(sweep):
+        return [run.name for run in sweep.outcomes]
+
+    runs = [of_scores(name, [0.1, 0.2], {}, **{"encoder.fingerprint": name * 64}) for name in "ab"]
+    named = [replace(run, settings={**run.settings, "encoder.model": f"model {run.name}"}) for run in runs]
+    assert names(compared(named)) == ["model=model a", "model=model b"]
+    assert names(compared(runs)) == [f"fingerprint={letter * 64}" for letter in "ab"]
+    runs = [of_scores(f"strategy={name}", [0.1, 0.2], {"strategy": name}, retriever=name.title()) for name in "ab"]
+    kept = compared(runs, as_swept=True)  # those of one sweep keep what it calls them
+    assert (names(kept), kept.axes) == (["strategy=a", "strategy=b"], {"strategy": ["a", "b"]})
+    assert compared(runs).axes == {"retriever": ["A", "B"]}
 
 
 TYPED = {  # an override, and what a name shows of it
@@ -306,7 +247,17 @@ def test_the_name_of_a_job_has_the_file_or_what_was_typed_and_its_record_the_val
         assert name_and_settings(parse([typed]), []) == (shown, settings)
 
 
-def test_two_systems_with_files_of_one_name_are_two_methods_and_keep_their_paths():
+def test_tables_and_records_keep_whole_values_whatever_of_them_is_shown():
+    """The override's name is not that of a used setting: a group takes the value to its own place."""
+    values = ["/runs/one/a.trec", "/runs/two/a.trec", "BAAI/bge-small-en-v1.5"]
+    runs = [of_scores(f"run {at}", [0.1 * at] * 20, {"mine": value}) for at, value in enumerate(values)]
+    twice = with_own_columns(with_own_columns(runs))  # runs of one sweep, then side by side
+    decision = decide(Sweep(twice, {}, DecisionSettings("f1")))
+    shown = ["mine one/a.trec", "mine two/a.trec", f"mine {values[2]}"]
+    assert [decision.sweep.label(run) for run in twice] == shown
+    assert {*summary_of(decision)["mine"]} == {*decision.sweep.per_query["mine"]} == {*values}
+    choices = [as_record(decide(Sweep([run], {}, DecisionSettings("f1"))), "")["choice"] for run in twice]
+    assert [choice["settings"]["mine"] for choice in choices] == values
     paths = ["/home/me/a/very/long/way/to/gpt/answers.jsonl", "/home/me/a/very/long/way/to/llama/answers.jsonl"]
     method = {"name": "answers.jsonl", "is_baseline": False, "vary": "", "stands_for": {}, "chosen_by": ["retriever"]}
     runs = []
@@ -321,16 +272,3 @@ def test_two_systems_with_files_of_one_name_are_two_methods_and_keep_their_paths
     assert decision.sweep.label(decision.named) == "path llama/answers.jsonl"
     assert {*decision.sweep.table["method"]} == {"gpt/answers.jsonl", "llama/answers.jsonl"}
     assert as_record(decision, "")["choice"]["settings"] == {"retriever.path": paths[1]}
-
-
-def test_tables_and_records_keep_whole_values_whatever_the_settings_are_called():
-    """The override's name is not that of a used setting: a group takes the value to its own place."""
-    values = ["/runs/one/a.trec", "/runs/two/a.trec", "BAAI/bge-small-en-v1.5"]
-    runs = [of_scores(f"run {at}", [0.1 * at] * 20, {"mine": value}) for at, value in enumerate(values)]
-    twice = with_own_columns(with_own_columns(runs))  # runs of one sweep, then side by side
-    decision = decide(Sweep(twice, {}, DecisionSettings("f1")))
-    shown = ["mine one/a.trec", "mine two/a.trec", f"mine {values[2]}"]
-    assert [decision.sweep.label(run) for run in twice] == shown
-    assert {*summary_of(decision)["mine"]} == {*decision.sweep.per_query["mine"]} == {*values}
-    choices = [as_record(decide(Sweep([run], {}, DecisionSettings("f1"))), "")["choice"] for run in twice]
-    assert [choice["settings"]["mine"] for choice in choices] == values

@@ -50,7 +50,8 @@ def promised(*runs, rate=0.05, **settings):
     return decided(*runs, settings=replace(SETTINGS, target={RATE: rate}, **settings))
 
 
-def test_the_headline_says_below_which_score_to_return_nothing():
+@pytest.mark.usefixtures("drawing")
+def test_the_headline_and_a_chart_say_below_which_score_to_return_nothing():
     threshold = claim(promised(run("a", low_scores(60))))
     numbers = threshold.numbers
     assert numbers["shown"]
@@ -58,10 +59,6 @@ def test_the_headline_says_below_which_score_to_return_nothing():
     assert (numbers["hits"], numbers["hits_kept"]) == pytest.approx((100 / 120, 100 / 120))
     assert f"Below a score of {numbers['threshold']:g} return nothing: at most 5 %" in threshold.sentence
     assert threshold.place == "headline"
-
-
-@pytest.mark.usefixtures("drawing")
-def test_the_report_draws_what_each_lowest_score_leaves():
     decision = promised(run("a", [None, *low_scores(59)]), run("b", low_scores(60)))
     [axes] = dict(report_charts(decision))["lowest_score.svg"].axes
     of_curves = {line.get_label(): line for line in axes.lines}
@@ -74,35 +71,24 @@ def test_the_report_draws_what_each_lowest_score_leaves():
     assert of_curves["certified for at most 5 %"].get_xdata()[0] == claim(decision).numbers["threshold"]
 
 
-def test_too_few_questions_are_told_how_many_it_takes():
+def test_too_few_questions_are_told_how_many_it_takes_and_only_a_choice_by_them_is_corrected():
     """.95 ** 59 < .05, and 1 - .05 ** (1 / 20) = .139."""
     numbers = claim(promised(run("a", low_scores(20)))).numbers
     assert (numbers["shown"], numbers["threshold"], numbers["queries_needed"]) == (False, None, 59)
     assert numbers["upper_bound"] == pytest.approx(1 - 0.05 ** (1 / 20))
-
-
-def test_a_threshold_that_leaves_nothing_is_said_to_be_useless():
     assert claim(promised(run("a", [2.0] * 60))).numbers["hits_kept"] == 0
-
-
-def test_only_a_choice_by_these_questions_is_corrected():
-    """Configurations that differ in their threshold alone have the same scores, and count once."""
+    assert claim(decided(run("a", low_scores(60)))) is None  # without a promise
+    # Configurations that differ in their threshold alone have the same scores, and count once.
     runs = [run("a", low_scores(60)), run("b", low_scores(60), 0.2), run("c", (np.array(low_scores(60)) / 2).tolist())]
     assert promised(*runs).threshold.upper_bound < promised(*runs, require={RATE: 1.0}).threshold.upper_bound
+    assert run("a", low_scores(60), 0.1).measured != run("b", low_scores(60), 0.4).measured
 
 
-def test_without_such_questions_or_a_promise_nothing_is_said():
-    assert claim(decided(run("a", low_scores(60)))) is None
-
-
-def test_neither_always_nor_never_meets_both_requirements():
+def test_neither_always_nor_never_meets_both_requirements_or_passes_both_gates():
     runs = [run("always", low_scores(60)), run("never", low_scores(60), 9), run("some", low_scores(60), 0.505)]
     choice = decided(*runs, settings=replace(SETTINGS, metric="recall", require={RATE: 0.05, "recall": 0.5})).headline
     assert choice.named.name == "some"
     assert set(choice.excluded) == {"always", "never"}
-
-
-def test_neither_always_nor_never_passes_both_gates():
     gates = {("always", None): {"recall": 0, RATE: 1}, ("never", 9): {"recall": 1, RATE: 0}, ("same", 0.505): {}}
     for (name, threshold), verdicts in gates.items():
         candidate, baseline = run(name, low_scores(60), threshold), run("baseline", low_scores(60), 0.505)
@@ -112,10 +98,6 @@ def test_neither_always_nor_never_passes_both_gates():
             gate = Gate(metric, 0.1, sweep, against_baseline(gains, 0.1, 1.0, resamples=1000))
             assert gate.verdict == Verdict(verdicts.get(metric, 0))
             assert f"{len(gains)} queries" in list(gate.sentences())[1]
-
-
-def test_runs_that_differ_in_false_finds_alone_do_not_measure_the_same():
-    assert run("a", low_scores(60), 0.1).measured != run("b", low_scores(60), 0.4).measured
 
 
 def test_what_no_question_is_marked_for_is_refused_in_one_line():

@@ -1,6 +1,7 @@
 """Metrics and tokens of what is returned, against a slow and obvious loop over pages and characters."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -41,7 +42,14 @@ def collection():
     return collection_of(documents, queries, judgments)
 
 
-def with_references(collection, references):
+def with_spans(collection):
+    """The collection with a part of a document of 20 to 90 characters for each query, in place of its pages."""
+    rng = np.random.default_rng(3)
+    references = []
+    for query in collection.queries:
+        document = collection.documents[rng.integers(10)]
+        start = int(rng.integers(0, len(document.text) - 90))
+        references.append(Reference(query.query_id, document.source, start, start + int(rng.integers(20, 90))))
     return replace(collection, unit="passage", judgments=(), references=tuple(references))
 
 
@@ -85,47 +93,46 @@ def slow_parts(items, ranking, spans, query, k, *, joined):
     return parts
 
 
-def document_of(items, source):
-    return next(document for document in items.documents if document.source == source)
+def pages_in(items, characters, source):
+    """The pages of a document on which these characters are more than white space, in their order."""
+    document = next(document for document in items.documents if document.source == source)
+    visible = {at for at in characters if not document.text[at].isspace()}
+    return [page for page in document.pages if visible & {*range(page.start, page.end)}]
 
 
 def pages_of(items, part):
     """The pages of a part: first those on which a passage was found, in the order in which they were found."""
     source, characters, passages = part
-    document = document_of(items, source)
-    inside = [
-        page
-        for page in document.pages
-        if any(at in characters and not document.text[at].isspace() for at in range(page.start, page.end))
-    ]
+    inside = pages_in(items, characters, source)
     first = [page for passage in passages for page in inside if page.start <= items.passages[passage].start < page.end]
     return list(dict.fromkeys(page.unit for page in [*first, *inside]))
 
 
-@pytest.mark.parametrize("name", UNITS)
-def test_every_page_that_is_returned_counts_once(collection, name):
-    unit, chosen = UNITS[name], {"recall": recall, "precision": precision, "mrr": mrr}
+def measured_parts(collection, unit, chosen, cutoffs):
+    """What a unit returns at each cutoff for each query: by the slow loop, the values, and the tokens."""
     items, ranking, shown = measured(collection, unit, chosen)
     spans = unit.spans({document.source: document for document in items.documents}, items.passages)
-    texts = {document.source: document.text for document in items.documents}
-    relevant = {q.query_id: {j.unit for j in collection.judgments if j.query_id == q.query_id} for q in items.queries}
-    for k in (1, 2, 3, 7):
-        for query, asked in enumerate(items.queries):
-            parts = slow_parts(items, ranking, spans, query, k, joined=unit.joins_neighbours)
-            pages = [page for part in parts for page in pages_of(items, part)]
-            places = len(pages) + k - len(parts)
-            hits = [place for place, page in enumerate(pages) if page in relevant[asked.query_id]]
-            distinct = {pages[place] for place in hits}
-            expected = [
-                len(distinct) / len(relevant[asked.query_id]),
-                len(distinct) / places,
-                1 / (hits[0] + 1) if hits else 0,
-            ]
-            assert shown.evaluation.values[:, k - 1, query].tolist() == pytest.approx(expected), (k, query)
-            tokens = sum(
-                len("".join(texts[source][at] for at in sorted(characters)).split()) for source, characters, _ in parts
-            )
-            assert shown.tokens[k - 1, query] == tokens
+    for k, query in product(cutoffs, range(len(items.queries))):
+        parts = slow_parts(items, ranking, spans, query, k, joined=unit.joins_neighbours)
+        yield items, k, query, parts, shown.evaluation.values[:, k - 1, query].tolist(), shown.tokens[k - 1, query]
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_every_page_that_is_returned_counts_once(collection, name):
+    chosen = {"recall": recall, "precision": precision, "mrr": mrr}
+    cases = [*measured_parts(collection, UNITS[name], chosen, (1, 2, 3, 7))]
+    assert len(cases) == 4 * 12
+    for items, k, query, parts, values, tokens in cases:
+        texts = {document.source: document.text for document in items.documents}
+        relevant = {judgment.unit for judgment in collection.judgments if judgment.query_id == f"q{query}"}
+        pages = [page for part in parts for page in pages_of(items, part)]
+        hits = [place for place, page in enumerate(pages) if page in relevant]
+        distinct = len({pages[place] for place in hits})
+        places = len(pages) + k - len(parts)
+        expected = [distinct / len(relevant), distinct / places, 1 / (hits[0] + 1) if hits else 0]
+        assert values == pytest.approx(expected), (k, query)
+        got = ["".join(texts[source][at] for at in sorted(characters)) for source, characters, _ in parts]
+        assert tokens == sum(len(text.split()) for text in got)
 
 
 @pytest.mark.usefixtures("long_work")
@@ -142,85 +149,46 @@ def test_as_much_is_returned_as_fits_into_a_budget(collection, name):
             assert values[query] == (evaluation.values[0, ranks[query] - 1, query] if ranks[query] else 0)
 
 
-def pages_in(items, characters, source):
-    """The pages of a document on which these characters are more than white space."""
-    document = document_of(items, source)
-    visible = {at for at in characters if not document.text[at].isspace()}
-    return {(source, page.page) for page in document.pages if visible & set(range(page.start, page.end))}
-
-
 @pytest.mark.parametrize("name", [*UNITS, "candidates"])
 def test_spans_are_compared_with_what_is_returned(collection, name):
-    rng = np.random.default_rng(3)
-    references = []
-    for query in collection.queries:
-        document = collection.documents[rng.integers(10)]
-        start = int(rng.integers(0, len(document.text) - 90))
-        references.append(Reference(query.query_id, document.source, start, start + int(rng.integers(20, 90))))
+    collection = with_spans(collection)
     unit = UNITS.get(name, PageUnit(candidates=1))
     chosen = {"tokens": token_recall, "precision": token_precision, "iou": token_iou, "recall": recall, "hit": hit_rate}
-    items, ranking, shown = measured(with_references(collection, references), unit, chosen)
-    values = shown.evaluation.values
-    spans = unit.spans({document.source: document for document in items.documents}, items.passages)
-    for k in (1, 3, 8):
-        for query, reference in enumerate(references):
-            parts = slow_parts(items, ranking, spans, query, k, joined=unit.joins_neighbours)[: unit.candidates]
-            wanted = {(reference.source, at) for at in range(reference.start, reference.end)}
-            got = {(source, at) for source, characters, _ in parts for at in characters}
-            both = len(wanted & got)
-            expected = [both / len(wanted), both / len(got) if got else 0, both / len(wanted | got)]
-            assert values[:3, k - 1, query].tolist() == pytest.approx(expected), (k, query)
-            hit = any((source, at) in wanted for source, characters, _ in parts for at in characters)
-            assert values[4, k - 1, query] == hit
-            assert 0 <= values[3, k - 1, query] <= 1
-            assert (values[3, k - 1, query] > 0) == hit
-            if isinstance(unit, PageUnit):  # recall is the share of the pages with a part of the reference
-                wanted_pages = pages_in(items, {at for _, at in wanted}, reference.source)
-                got_pages = {page for part in parts for page in pages_in(items, part[1], part[0])}
-                both = len(wanted_pages & got_pages)
-                assert values[3, k - 1, query] == pytest.approx(both / len(wanted_pages) if wanted_pages else 0)
+    cases = [*measured_parts(collection, unit, chosen, (1, 3, 8))]
+    assert len(cases) == 3 * 12
+    for items, k, query, all_parts, values, _ in cases:
+        reference, parts = collection.references[query], all_parts[: unit.candidates]
+        wanted = {(reference.source, at) for at in range(reference.start, reference.end)}
+        got = {(source, at) for source, characters, _ in parts for at in characters}
+        both = len(wanted & got)
+        expected = [both / len(wanted), both / len(got) if got else 0, both / len(wanted | got)]
+        assert values[:3] == pytest.approx(expected), (k, query)
+        assert values[4] == (both > 0) == (values[3] > 0)
+        assert 0 <= values[3] <= 1
+        if isinstance(unit, PageUnit):  # recall is the share of the pages with a part of the reference
+            wanted_pages = {*pages_in(items, {at for _, at in wanted}, reference.source)}
+            got_pages = {page for source, characters, _ in parts for page in pages_in(items, characters, source)}
+            share = len(wanted_pages & got_pages) / len(wanted_pages) if wanted_pages else 0
+            assert values[3] == pytest.approx(share)
 
 
-@pytest.mark.parametrize("cutoff", [{"k": 3}, {"budget": 100_000}])
-@pytest.mark.parametrize(("candidates", "wanted"), [(100, True), (400, False)])
-def test_a_ranking_that_makes_too_few_parts_is_said(cutoff, candidates, wanted):
+def test_a_ranking_that_makes_too_few_parts_is_said():
     """One document has all of the first passages; the others are never reached."""
     many = unpaged("many", "\n".join(f"iron {number}" for number in range(200)))
     short = [unpaged(f"d{row}", "iron and " + "tea " * 20) for row in range(5)]
     corpus = collection_of((many, *short), {"q": "iron"}, {("q", "d1"): 1}, "document")
     cut = RecursiveChunker(size=8, overlap=0)
-    measures = replace(task(corpus, DocumentUnit(candidates=candidates), chunker=cut), **cutoff)
-    notices = measures.measure(measures.load()).notices
-    assert any("for 1 of 1 queries, all ranked passages" in notice for notice in notices) == wanted
-
-
-@pytest.mark.usefixtures("long_work")
-def test_all_that_can_be_returned_is_a_recall_of_1(collection):
-    """Whatever the unit, with all passages found and a cutoff that holds all of them."""
-    for unit in UNITS.values():
-        measures = task(collection, unit)
-        items, ranking, _ = measured(collection, unit)
-        everything = np.tile(np.arange(len(items.passages)), (len(items.queries), 1))
-        whole = type(ranking)(everything, -everything.astype(float))
-        values = measures.shown(items, whole).evaluation.values
-        if isinstance(unit, DocumentUnit):
-            assert values[0, -1].tolist() == [1.0] * len(items.queries)
-        assert (np.diff(values[0], axis=0) >= 0).all()
+    for (candidates, is_said), cutoff in product(((100, True), (400, False)), ({"k": 3}, {"budget": 100_000})):
+        measures = replace(task(corpus, DocumentUnit(candidates=candidates), chunker=cut), **cutoff)
+        notices = measures.measure(measures.load()).notices
+        assert any("for 1 of 1 queries, all ranked passages" in notice for notice in notices) == is_said
 
 
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("judged", ["pages", "spans"])
 @pytest.mark.parametrize("name", UNITS)
 def test_explain_agrees_with_recall(collection, name, judged):
-    if judged == "spans":
-        rng = np.random.default_rng(3)
-        starts = rng.integers(0, [len(document.text) - 90 for document in collection.documents])
-        references = tuple(
-            Reference(query.query_id, document.source, int(start), int(start) + 60)
-            for query, document, start in zip(collection.queries, collection.documents, starts, strict=False)
-        )
-        collection = with_references(replace(collection, queries=collection.queries[:10]), references)
-    measures = task(collection, UNITS[name])
+    measures = task(with_spans(collection) if judged == "spans" else collection, UNITS[name])
     items = measures.load()
     measurement = measures.measure(items)
     [score] = measurement.scores

@@ -1,9 +1,13 @@
-"""What a query costs: tokens of the context at every cutoff, latency, bytes of the index."""
+"""What a query costs: tokens at every cutoff, latency, bytes of the index; and that strategies differ."""
 
+import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import small
+from application import PROJECT, succeeded
+from composed_here import composed
 from hypothesis import given
 from hypothesis import strategies as st
 from letters import LetterEncoder, numbered
@@ -11,8 +15,10 @@ from rankings import SPARSE
 
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import EncoderError
+from ragsweep.core.hardware import machine
 from ragsweep.core.timing import timing_order
 from ragsweep.datasets.model.dataset import Coverage
+from ragsweep.experiment import Experiment
 from ragsweep.models.encoders import token_counts as module
 from ragsweep.models.encoders.model_files import MINILM, model_folder
 from ragsweep.models.encoders.token_counts import token_counts
@@ -49,15 +55,12 @@ def test_the_tokens_of_a_context_are_those_of_its_passages(seed, collapse):
 
 
 @pytest.mark.usefixtures("models")
-def test_tokens_are_those_of_the_encoders_own_library():
+def test_tokens_are_those_of_the_encoders_library_and_a_model_that_cannot_be_read_is_named(capsys, tmp_path):
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(model_folder(MINILM))
     expected = [len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in TEXTS]
     assert token_counts(TEXTS, MINILM, NO_STORE).tolist() == expected
-
-
-def test_a_model_that_is_not_here_counts_nothing_and_one_that_cannot_be_read_is_named(capsys, tmp_path):
     assert token_counts(TEXTS, str(tmp_path), NO_STORE) is None
     assert "decision.tokenizer=words" in capsys.readouterr().err
     (tmp_path / "tokenizer.json").write_text('{"version": 1')
@@ -82,7 +85,7 @@ def measured(ranking, queries, tokens=None):
     return {measure.metric.name: measure for measure in measures(ranking, queries, tokens, ITEMS, 1)}
 
 
-def test_costs_are_measured_from_the_ranking():
+def test_costs_are_measured_from_the_ranking_and_latency_of_some_queries_has_no_total():
     passages, queries = np.zeros((3, 1), dtype=np.int64), np.array([0, 2])
     ranking = Ranking(passages, np.zeros((3, 1)), np.array([1.0, np.nan, 3.0]), index_bytes=np.array([4096]))
     by_name = measured(ranking, queries, np.array([10.0, 30.0]))
@@ -92,10 +95,7 @@ def test_costs_are_measured_from_the_ranking():
         | {f"latency/{name}_ms": value for name, value in latencies.items()}
         | {"coverage/units": 0.5, "coverage/expected": 4, "coverage/present": 2, "coverage/missing": 2}
     )
-
-
-def test_latency_of_some_queries_has_no_total_and_is_said_to_be_that():
-    """Whichever queries were timed, the times of the first ones in the order of timing are compared."""
+    # Whichever queries were timed, the times of the first ones in the order of timing are compared.
     queries, times = np.arange(40), np.full(40, np.nan)
     times[timing_order(40)[:20]] = np.arange(20.0)
     ranking = Ranking(np.zeros((40, 1), dtype=np.int64), np.zeros((40, 1)))
@@ -119,3 +119,54 @@ def test_an_index_grows_with_the_corpus_and_a_dense_one_holds_the_embeddings(sto
     )
     assert exact == LetterEncoder().encode(search.passages, "passage").nbytes
     assert graph > 1.5 * exact
+
+
+MS = "latency/mean_ms"
+QUICK = ["retriever=sparse", "decision.tokenizer=words"]
+
+
+def latency_in(application, run) -> dict:
+    return json.loads((application.artifacts(run) / "results/evaluation.json").read_text())["measures"].get(MS, {})
+
+
+def test_a_latency_that_is_kept_is_that_of_the_first_run_with_its_machine(application, dataset):
+    own_store = [f"store.path={application.home / 'store'}"]
+    succeeded(application.script_here("run", "-m", *application.arguments(*dataset, *own_store, *QUICK, "k=1,3")))
+    runs = application.children()
+    assert len({run.data.metrics[MS] for run in runs}) == 1
+    assert [latency_in(application, run)["machines"] for run in runs] == 2 * [[machine()]]
+    [slowed_by] = {latency_in(application, run)["slowed_by"] for run in runs}
+    assert slowed_by >= 1
+    [parent] = application.parents()
+    assert machine() in (application.artifacts(parent) / "report.md").read_text()
+
+
+OPTIONS = sorted(path.stem for path in (PROJECT / "conf" / "strategy").glob("*.yaml"))
+
+
+@pytest.mark.usefixtures("models")
+def test_every_strategy_is_measured_and_is_another_configuration(dataset, cache):
+    given = [*dataset, "k=3", f"store.path={cache}", "evaluation.resamples=100"]
+    experiments = [Experiment.of(composed(*given, f"strategy={name}")) for name in OPTIONS]
+    assert len({experiment.digest for experiment in experiments}) == len(OPTIONS) == 6
+    for experiment in experiments:
+        assert experiment.measure().values["recall"] > 0, experiment.settings
+
+
+@pytest.mark.soak
+def test_no_strategy_knows_how_its_queries_are_judged(dataset, shared_application, application, tmp_path):
+    """The relevant pages of each query go to the next query: no ranking changes."""
+    next_queries = [*small.QUERIES[1:], small.QUERIES[0]]
+    moved = [(query, pages, kind) for (query, _, kind), (_, pages, _) in zip(small.QUERIES, next_queries, strict=True)]
+    arguments = small.arguments(tmp_path / "moved")
+    small.write_queries(tmp_path / "moved" / "questions.json", moved)
+    runs = []
+    for where, asked in ((shared_application, dataset), (application, arguments)):
+        succeeded(where.run(*asked, "-m", f"strategy={','.join(OPTIONS)}", "k=3"))
+        runs.append({run.info.run_name: (where.artifacts(run), run.data.metrics) for run in where.children()})
+    before, after = runs
+    assert len(before) == len(OPTIONS)
+    for name, (folder, metrics) in before.items():
+        texts = [(path / "results/ranking.trec").read_text() for path in (folder, after[name][0])]
+        assert texts[0] == texts[1], name
+        assert metrics != after[name][1], name

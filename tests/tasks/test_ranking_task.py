@@ -26,9 +26,6 @@ def measures_of(measurement):
     return {measure.metric.name: measure for measure in measurement.measures}
 
 
-# A budget of tokens
-
-
 @pytest.fixture
 def items():
     """Thirty documents of 3 to 40 words that share words, and ten questions of two words."""
@@ -62,15 +59,10 @@ def test_as_many_whole_passages_count_as_fit_into_a_budget(items):
             assert values["precision"][query] == pytest.approx(hits / len(taken) if taken else 0)
             assert measured.per_item["retrieved"][query].count("d") == len(taken)
         assert not measured.notices  # all rankings go beyond the budget, or to the end of the corpus
-
-
-def test_a_budget_needs_questions_that_have_an_answer(items):
     nobody = replace(items.queries[0], query_id="nobody", answerable=False)
-    with pytest.raises(ConfigError, match=r"^budget: "):
+    with pytest.raises(ConfigError, match=r"^budget: "):  # it needs questions that have an answer
         ranking_task(budget=50).check(replace(items, queries=(*items.queries, nobody)))
 
-
-# Groups of queries
 
 GROUPS = ["a", "a", "a", "b", "b", "b", "c", None]
 
@@ -84,8 +76,9 @@ def grouped(groups):
     return ranking_task(metrics={"hit_rate": hit_rate}, k=1, resamples=1000).measure(items)
 
 
-def test_a_run_has_the_groups_of_its_queries_and_their_intervals():
-    alone, together = grouped([None] * 8), grouped(GROUPS)
+@pytest.mark.usefixtures("drawing")
+def test_a_run_has_the_groups_of_its_queries_and_their_intervals_also_in_its_charts():
+    alone, together, one = grouped([None] * 8), grouped(GROUPS), grouped(["all"] * 8)
     assert together.per_item["query_group"].tolist() == [*GROUPS[:-1], ""]
     assert "query_group" not in alone.per_item
     [score], [score_alone] = together.scores, alone.scores
@@ -95,20 +88,12 @@ def test_a_run_has_the_groups_of_its_queries_and_their_intervals():
     of_queries = confidence_intervals(values, resamples=1000)
     assert (score.low, score.high) == of_groups
     assert (score_alone.low, score_alone.high) == of_queries != of_groups
-
-
-@pytest.mark.usefixtures("drawing")
-def test_the_whiskers_of_a_query_type_are_those_of_its_groups():
-    """Of one group, nothing can be drawn but the group."""
     lengths = []
-    for groups in (["all"] * 8, [None] * 8):
-        measured = grouped(groups)
+    for measured in (one, alone):  # of one group, nothing can be drawn but the group
         [axes] = by_query_type(measured, measured.scores[0], 1000, 0).axes
         lengths.append(max(np.ptp(line[:, 1]) for lines in axes.collections for line in lines.get_segments()))
     assert lengths[0] == 0 < lengths[1]
 
-
-# Incomplete judgments
 
 UNITS = st.sampled_from([f"d{number}" for number in range(8)])
 RANKING = st.lists(UNITS, min_size=1, max_size=12)  # later passages of a unit repeat it
@@ -119,7 +104,7 @@ K = 5
 
 
 @given(run=RUN, qrels=QRELS)
-def test_judged_at_k_is_that_of_distinct_units(run, qrels):
+def test_judged_at_k_is_that_of_distinct_units_also_of_few_results(run, qrels):
     incomplete = evaluate(run, qrels, k=K, resamples=1).incomplete
     says_wrong = 0 in {*qrels["q1"].values(), *qrels["q2"].values()}
     unknown = any(unit not in qrels[query] for query, units in run.items() for unit in units[:K])
@@ -127,25 +112,22 @@ def test_judged_at_k_is_that_of_distinct_units(run, qrels):
     if incomplete:  # Judged@k of ir_measures, of distinct units
         shares = [len({*units[:K]} & {*qrels[query]}) / len({*units[:K]}) for query, units in run.items()]
         assert incomplete["judged_at_k"] == pytest.approx(np.mean(shares))
-
-
-def test_of_few_results_that_are_all_judged_nothing_is_unknown():
     qrels = {query: {"a": 1, "b": 0} for query in ("q1", "q2", "q3")}
     result = evaluate({"q1": ["a"], "q2": ["b", "x"], "q3": []}, qrels, k=5)
     assert result.incomplete["judged_at_k"] == pytest.approx((1 + 1 / 2) / 2)
     assert "Judged@5 0.750" in repr(result)
 
 
-@pytest.mark.parametrize(("grades", "measured"), [({"a#1": 1, "a#2": 0}, True), ({"a#1": 1}, False)])
-def test_a_run_measures_it_where_some_judgments_say_not_relevant(grades, measured):
-    judgments = {("q", unit): grade for unit, grade in grades.items()}
-    items = dataset_of([paged("a", "iron", "iron tea", "iron milk")], {"q": "iron"}, judgments)
-    measurement = ranking_task(metrics={"ndcg": ndcg}).measure(items)
-    judged = measures_of(measurement).get("coverage/judged_at_k")
-    assert (judged and judged.value) == (pytest.approx(2 / 3) if measured else None)
-    assert ("incomplete_judgments" in measurement.facts) == measured
-    assert ("Incomplete judgments" in measurement.sections) == measured
-    assert measurement.facts.get("judged") == (pytest.approx((2 / 3, 1 / 2)) if measured else None)
+def test_a_run_measures_judged_at_k_where_some_judgments_say_not_relevant():
+    for grades, measured in (({"a#1": 1, "a#2": 0}, True), ({"a#1": 1}, False)):
+        judgments = {("q", unit): grade for unit, grade in grades.items()}
+        items = dataset_of([paged("a", "iron", "iron tea", "iron milk")], {"q": "iron"}, judgments)
+        measurement = ranking_task(metrics={"ndcg": ndcg}).measure(items)
+        judged = measures_of(measurement).get("coverage/judged_at_k")
+        assert (judged and judged.value) == (pytest.approx(2 / 3) if measured else None)
+        assert ("incomplete_judgments" in measurement.facts) == measured
+        assert ("Incomplete judgments" in measurement.sections) == measured
+        assert measurement.facts.get("judged") == (pytest.approx((2 / 3, 1 / 2)) if measured else None)
 
 
 def test_no_machine_is_named_for_times_of_elsewhere(tmp_path):
@@ -157,10 +139,7 @@ def test_no_machine_is_named_for_times_of_elsewhere(tmp_path):
         assert (latency.machines is not None) == machines
 
 
-# Neighbours that an approximate index does not find
-
-
-def test_an_index_that_finds_almost_nothing_is_news_unless_it_returns_few_passages():
+def test_an_index_that_finds_almost_nothing_is_said_first_unless_it_returns_few_passages():
     lost = [(100, 0.0), (100, 0.09), (0, 0.0), (10, 0.005)]
     kept = [(100, 0.5), (100, 0.1), (3, 0.03), (1, 0.01)]
     for returned, share in lost + kept:
@@ -169,6 +148,13 @@ def test_an_index_that_finds_almost_nothing_is_news_unless_it_returns_few_passag
         scores = np.where(passages == NOTHING, -np.inf, 1.0)
         lines = lost_neighbours(Ranking(passages, scores, recall_of_exact=np.full(4, share)), 100)
         assert [f"{share:.1%} of the 100 passages" in line for line in lines] == [True] * ((returned, share) in lost)
+    items = dataset_of(map(unpaged, ("tea", "iron", "zinc")), {"q": "tea"}, {("q", "tea"): 1}, unit="document")
+    for share, lines in ((0.0, 1), (0.9, 0)):
+        measured = ranking_task(Approximate(NO_STORE, recall=share)).measure(items)
+        sentences = [notice for notice in measured.notices if "the index, not the retriever" in notice]
+        assert len(sentences) == lines
+        assert measured.caution == "".join(sentences)
+        assert sum(sentences == [*section] for section in measured.sections.values()) == lines
 
 
 @dataclass(frozen=True)
@@ -177,13 +163,3 @@ class Approximate(SparseRetriever):
 
     def rank(self, search, depth):
         return replace(super().rank(search, depth), recall_of_exact=np.full(len(search.queries), self.recall))
-
-
-@pytest.mark.parametrize(("share", "lines"), [(0.0, 1), (0.9, 0)])
-def test_a_run_says_it_first_and_in_its_report(share, lines):
-    items = dataset_of(map(unpaged, ("tea", "iron", "zinc")), {"q": "tea"}, {("q", "tea"): 1}, unit="document")
-    measured = ranking_task(Approximate(NO_STORE, recall=share)).measure(items)
-    sentences = [notice for notice in measured.notices if "the index, not the retriever" in notice]
-    assert len(sentences) == lines
-    assert measured.caution == "".join(sentences)
-    assert sum(sentences == [*section] for section in measured.sections.values()) == lines

@@ -41,11 +41,9 @@ from ragsweep.retrieval import (
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.tasks.ranking.ranking_task import RankingTask
 
-# Components that stand where ours need a model
-
 
 class LowerCase(Rewriter):
-    """A rewriter."""
+    """A rewriter that stands where ours needs a model."""
 
     def rewrite(self, queries):
         return [query.lower() for query in queries]
@@ -69,25 +67,11 @@ class AsksRanker(Expander):
         return Expansion((search,), UNTIMED, ("",) * len(search.queries))
 
 
-SEAMS = [
-    (SparseRetriever, "rank"),
-    (DenseRetriever, "rank"),
-    (FusedRetriever, "rank"),
-    (PipelineRetriever, "rank"),
-    (WeightedSum, "fuse"),
-    (ReciprocalRankFusion, "fuse"),
-    (EncoderReranker, "rerank"),
-    (GapCutoff, "rerank"),
-    (LowerCase, "rewrite"),
-    (SpellCheck, "expand"),
-    (WrittenQuery, "expand"),
-    (AsksRanker, "expand"),
-    (Telling, "ask_each"),
-    (Telling, "complete"),
-    (LetterEncoder, "encode"),
-    (ExactIndex, "open"),
-    (PageChunker, "split"),
-]
+SEAMS = [(kind, "rank") for kind in (SparseRetriever, DenseRetriever, FusedRetriever, PipelineRetriever)]
+SEAMS += [(WeightedSum, "fuse"), (ReciprocalRankFusion, "fuse"), (EncoderReranker, "rerank"), (GapCutoff, "rerank")]
+SEAMS += [(LowerCase, "rewrite"), (SpellCheck, "expand"), (WrittenQuery, "expand"), (AsksRanker, "expand")]
+SEAMS += [(Telling, "ask_each"), (Telling, "complete"), (LetterEncoder, "encode"), (ExactIndex, "open")]
+SEAMS += [(PageChunker, "split")]
 
 
 def tasks(store=NO_STORE, turn=0):
@@ -169,32 +153,22 @@ def test_a_ranker_that_finds_by_name_is_never_kept(store):
         store: object
 
         def rank(self, search, depth):
-            ranks.append(depth)
-            places = np.argsort([*search.names.documents])[np.newaxis]
-            return ranked(places, -np.arange(places.size, dtype=float)[np.newaxis], depth)
+            ranks.append(search.names)
+            places = np.argsort([*(search.names.documents if search.names else "abc")])[np.newaxis]
+            return ranked(places, -np.arange(3.0)[np.newaxis], depth)
 
     class Forgets(ByName):
         finds_by_name: ClassVar = False
 
-        def rank(self, search, depth):
-            assert search.names is None
-            return ranked(np.arange(3)[np.newaxis], np.zeros((1, 3)), depth)
-
     search = Search(("iron", "fever", "zinc"), ("?",))
-    names = {
-        documents: replace(search, names=Names(("q",), tuple("123"), tuple(documents), tuple(documents)))
-        for documents in ("abc", "cba")
-    }
-    rankings = [rank(ByName(store), names[order], 3).passages.tolist() for order in ("abc", "cba", "abc", "cba")]
+    named = [replace(search, names=Names(("q",), tuple("123"), (*order,), (*order,))) for order in ("abc", "cba")]
+    rankings = [rank(ByName(store), one, 3).passages.tolist() for one in named * 2]
     assert rankings == [[[0, 1, 2]], [[2, 1, 0]]] * 2
     assert len(ranks) == 4
-    rank(Forgets(store), names["abc"], 3)  # what is kept by texts sees no names
+    rank(Forgets(store), named[0], 3)
+    assert ranks[4:] == [None]  # what is kept by texts sees no names
 
 
 def test_a_search_takes_no_judgments():
-    """What asked a search for values of a metric has nothing to ask.
-
-    What is `unranked` follows from the ids and fields of the queries (tests/datasets/test_unranked.py).
-    """
-    field_names = {"passages", "queries", "names", "unranked", "own"}
-    assert {field.name for field in fields(Search)} == field_names
+    """What is `unranked` follows from the ids and fields of the queries (tests/datasets/test_unranked.py)."""
+    assert {field.name for field in fields(Search)} == {"passages", "queries", "names", "unranked", "own"}

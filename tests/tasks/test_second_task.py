@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
-from application import PROJECT, succeeded
+from application import succeeded
 from warm import CHARTS
 
 from ragsweep.core.digest import digest
@@ -111,15 +111,20 @@ def draw(counts: Sequence[int]) -> Iterator[tuple[str, object]]:
 
 
 HERE = Path(__file__).parent
-TASK = ["--config-dir", str(HERE / "conf"), "task=yes_no"]
-SWEEP = ["-m", "task.divisors=2,4", "task.sharpness=0.2"]
-ENVIRONMENT = {"PYTHONPATH": f"{HERE}:{PROJECT / 'tests'}"}
+SWEEP = ["--config-dir", str(HERE / "conf"), "task=yes_no", "-m", "task.divisors=2,4", "task.sharpness=0.2"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def found_by_its_name():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(HERE)
+        yield
 
 
 @pytest.fixture(scope="module")
 def runs(shared_application):
     """The sweep, and its runs by their names."""
-    succeeded(shared_application.run(*TASK, *SWEEP, **ENVIRONMENT, **CHARTS))
+    succeeded(shared_application.script_here("run", *shared_application.arguments(*SWEEP), **CHARTS))
     [parent] = shared_application.parents()
     return parent, {run.info.run_name: run for run in shared_application.children()}
 
@@ -144,20 +149,17 @@ def test_metrics_settings_tables_and_charts_are_those_of_the_task(runs, shared_a
     assert "Even numbers are easy." in (shared_application.artifacts(parent) / "report.md").read_text()
 
 
-def test_a_finished_sweep_is_resumed_and_an_aggregate_can_decide_it(runs, shared_application):
-    again = [*TASK, *SWEEP, "tracking.resume=true", "decision.metric=ece"]
-    process = succeeded(shared_application.run(*again, **ENVIRONMENT))
+def test_a_finished_sweep_is_resumed_decided_by_an_aggregate_and_reproduced_but_not_explained(runs, shared_application):
+    again = shared_application.arguments(*SWEEP, "tracking.resume=true", "decision.metric=ece")
+    process = succeeded(shared_application.script_here("run", *again))
     assert process.stdout.count("(finished before)") == 2
     parent = max(shared_application.parents(), key=lambda run: run.info.start_time)
     best = min(runs[1].values(), key=lambda run: run.data.metrics["ece"])
     assert parent.data.tags["best.configuration"] == best.info.run_name
-
-
-def test_a_run_is_reproduced_with_the_same_numbers_and_explaining_it_is_refused(runs, shared_application):
     given = [runs[1]["divisors=2"].info.run_id, "--allow", "test_second_task"]
-    reproduced = succeeded(shared_application.script("reproduce", *given, **ENVIRONMENT))
+    reproduced = succeeded(shared_application.script_here("reproduce", *given))
     assert "identical: " in reproduced.stdout
-    explained = shared_application.script("explain", given[0], "20", *given[1:], **ENVIRONMENT)
+    explained = shared_application.script_here("explain", given[0], "20", *given[1:])
     assert explained.returncode == 2
     assert "test_second_task.YesNoTask does not explain its runs" in explained.stderr
 

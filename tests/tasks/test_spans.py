@@ -1,12 +1,17 @@
-"""The metrics of spans, against sets of characters, multisets of words and published tables."""
+"""The metrics of spans, against sets of characters, multisets of words and published tables, and their settings."""
 
+import json
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
+import small
+from application import succeeded
+from composed_here import composed
 from hypothesis import given
 from hypothesis import strategies as st
 from rankings import SPARSE, dataset_of, paged, ranking_task
@@ -16,6 +21,7 @@ import ragsweep.evaluation as metrics
 from ragsweep.core.errors import ConfigError
 from ragsweep.datasets import Chunker, OwnDataset, Reference, TextCorpus
 from ragsweep.evaluation import judge
+from ragsweep.experiment import Experiment
 from ragsweep.retrieval import NOTHING, DenseRetriever, SentenceTransformerEncoder
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.ranking.spans.spans import retrieved_spans
@@ -25,12 +31,8 @@ LENGTH, DEPTH = 30, 6
 CUTOFFS = (1, 2, 4, DEPTH, 2 * DEPTH)
 TOKENS = [metrics.token_iou, metrics.token_precision, metrics.token_recall, metrics.token_f1]
 PASSAGES = [metrics.passage_coverage, metrics.passage_accuracy, metrics.passage_precision, metrics.passage_f1]
-DOCUMENTS = [
-    metrics.document_coverage,
-    metrics.document_accuracy,
-    metrics.document_precision,
-    metrics.document_passages,
-]
+DOCUMENTS = [metrics.document_coverage, metrics.document_accuracy]
+DOCUMENTS += [metrics.document_precision, metrics.document_passages]
 
 
 @dataclass(frozen=True)
@@ -98,10 +100,12 @@ def share(part, whole):
 
 
 @given(measured())
-def test_characters_are_counted_as_sets_of_characters(case):
+def test_characters_are_counted_as_sets_and_by_chromas_code_per_passage(case):
+    """Chroma's code counts every passage, and what every reference misses."""
     rankings, _ = case
     for k in CUTOFFS:
         values = [metric(rankings, k) for metric in TOKENS]
+        of_chroma = [metric(rankings, k, overlap="chroma") for metric in TOKENS[:3]]
         for row, references, ranking in judged_queries(case):
             wanted, retrieved = characters(*references), characters(*ranking[:k])
             shared = len(wanted & retrieved)
@@ -109,20 +113,10 @@ def test_characters_are_counted_as_sets_of_characters(case):
             expected = [share(shared, len(wanted | retrieved)), precision, recall]
             expected.append(share(2 * precision * recall, precision + recall))
             assert [of_metric[row] for of_metric in values] == pytest.approx(expected)
-
-
-@given(measured())
-def test_chromas_code_counts_every_passage_and_what_every_reference_misses(case):
-    rankings, _ = case
-    for k in CUTOFFS:
-        values = [metric(rankings, k, overlap="chroma") for metric in TOKENS[:3]]
-        for row, references, ranking in judged_queries(case):
-            retrieved = characters(*ranking[:k])
-            shared = len(characters(*references) & retrieved)
             unused = sum(len(characters(reference) - retrieved) for reference in references)
             total = length(ranking[:k])
             expected = [share(shared, total + unused), share(shared, total), shared / length(references)]
-            assert [of_metric[row] for of_metric in values] == pytest.approx(expected)
+            assert [of_metric[row] for of_metric in of_chroma] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("overlap", ["union", "chroma"])
@@ -171,7 +165,7 @@ def test_a_passage_holds_a_reference_with_enough_of_its_characters(threshold, ca
 
 
 @given(measured())
-def test_documents_are_those_of_the_references(case):
+def test_documents_are_those_of_the_references_and_a_larger_cutoff_finds_no_less(case):
     rankings, _ = case
     for k in CUTOFFS:
         coverage, accuracy, precision, passages = (metric(rankings, k) for metric in DOCUMENTS)
@@ -182,14 +176,8 @@ def test_documents_are_those_of_the_references(case):
             assert precision[row] == pytest.approx(share(count, len(sources)))
             assert coverage[row] == metrics.document_recall(rankings, k)[row] == len(wanted & {*sources}) / len(wanted)
             assert accuracy[row] == (wanted <= {*sources})
-
-
-@pytest.mark.parametrize("token", ["character", "word"])
-@given(case=measured())
-def test_a_larger_cutoff_finds_no_less(token, case):
-    rankings, _ = case
-    rising = (metrics.token_recall, metrics.passage_coverage)
-    for metric in (*(partial(metric_of_token, token=token) for metric_of_token in rising), metrics.document_coverage):
+    by_token = product((metrics.token_recall, metrics.passage_coverage), ("character", "word"))
+    for metric in (*(partial(of_token, token=token) for of_token, token in by_token), metrics.document_coverage):
         values = np.array([metric(rankings, k) for k in range(1, DEPTH + 2)])
         assert (np.diff(values, axis=0) >= -1e-12).all()
 
@@ -212,7 +200,7 @@ def texts(draw):
 
 
 @given(case=texts())
-def test_words_are_counted_as_one_multiset(case):
+def test_words_are_counted_as_one_multiset_and_a_passage_holds_a_reference_with_enough_of_them(case):
     rankings, pieces, references, ranking = case
     wanted = [word for text in references for word in plain_words(text)]
     for k in CUTOFFS:
@@ -225,12 +213,6 @@ def test_words_are_counted_as_one_multiset(case):
             share(2 * shared, len(wanted) + len(retrieved)),
         ]
         assert [metric(rankings, k, token="word")[0] for metric in TOKENS] == pytest.approx(expected)
-
-
-@given(case=texts())
-def test_a_passage_holds_a_reference_with_enough_of_its_words(case):
-    rankings, pieces, references, ranking = case
-    for k in CUTOFFS:
         passages = [plain_words(pieces[place]) for place in ranking[:k]]
         hits = []
         for reference in map(plain_words, references):
@@ -242,16 +224,6 @@ def test_a_passage_holds_a_reference_with_enough_of_its_words(case):
 def one(text, references, ranking, cuts=None):
     """A document in one passage, or cut like that, and a query with these references."""
     return judged({"a": text}, {"a": cuts or [(0, len(text))]}, tuple(references), [ranking])[0]
-
-
-def test_a_text_scores_the_same_as_one_two_or_four_references():
-    """The code of the reference document gives a precision of .5, .25 and .125."""
-    text = "iron with milk tube iron give once dose " + "pain hurt cold warm pain rest home calm "
-    for cuts in [(0, 40)], [(0, 20), (20, 40)], [(0, 10), (10, 20), (20, 30), (30, 40)]:
-        rankings = one(text, [Reference("0", "a", *pair) for pair in cuts], [0], [(0, 80)])
-        for token in ("character", "word"):
-            assert metrics.token_precision(rankings, 1, token=token)[0] == 0.5
-            assert metrics.token_recall(rankings, 1, token=token)[0] == 1
 
 
 def test_a_small_text_counted_by_hand():
@@ -332,24 +304,22 @@ def chroma(real_data):
     return TextCorpus(str(folder / "corpora")), span_questions(str(folder / "questions_df.csv"))
 
 
+OMEGA = [  # of the appendix of Chroma's report: mean and standard deviation in percent, of each corpus
+    (FixedTokens(800, 400), {"state_of_the_union": (3.3, 2.1), "wikitexts": (4.6, 2.4)}),
+    (FixedTokens(400, 200), {"state_of_the_union": (6.2, 3.6), "wikitexts": (8.5, 4.1)}),
+    (FixedTokens(400), {"state_of_the_union": (9.4, 6.2), "wikitexts": (12.8, 6.7)}),
+    (FixedTokens(200), {"state_of_the_union": (16.8, 9.6), "wikitexts": (21.9, 10.3)}),
+]
+
+
 @pytest.mark.real_data
-@pytest.mark.parametrize(
-    ("chunker", "published"),
-    [
-        (FixedTokens(800, 400), {"state_of_the_union": (3.3, 2.1), "wikitexts": (4.6, 2.4)}),
-        (FixedTokens(400, 200), {"state_of_the_union": (6.2, 3.6), "wikitexts": (8.5, 4.1)}),
-        (FixedTokens(400), {"state_of_the_union": (9.4, 6.2), "wikitexts": (12.8, 6.7)}),
-        (FixedTokens(200), {"state_of_the_union": (16.8, 9.6), "wikitexts": (21.9, 10.3)}),
-    ],
-    ids=str,
-)
-def test_precision_omega_is_that_of_chromas_tables(real_data, chunker, published):
-    """Of the appendix of the report: mean and standard deviation in percent, of each corpus."""
+def test_precision_omega_is_that_of_chromas_tables(real_data):
     omega = partial(metrics.token_precision_omega, overlap="chroma")
-    evaluation = evaluation_of(OwnDataset("s", *chroma(real_data)), {"omega": omega}, chunker)
-    for corpus, expected in published.items():
-        values = 100 * evaluation.per_query[0, [name == corpus for name in evaluation.query_types]]
-        assert (values.mean(), values.std()) == pytest.approx(expected, abs=0.051)
+    for chunker, published in OMEGA:
+        evaluation = evaluation_of(OwnDataset("s", *chroma(real_data)), {"omega": omega}, chunker)
+        for corpus, expected in published.items():
+            values = 100 * evaluation.per_query[0, [name == corpus for name in evaluation.query_types]]
+            assert (values.mean(), values.std()) == pytest.approx(expected, abs=0.051), chunker
 
 
 # Means in percent for 1 to 10 passages of 200 tokens by all-MiniLM-L6-v2, with the standard deviations for 5 passages,
@@ -374,3 +344,64 @@ def test_a_published_table_of_chunks_of_200_tokens_is_reproduced(real_data, tmp_
     for (means, deviation), values in zip(PUBLISHED.values(), 100 * evaluation.values, strict=True):
         assert values[:10].mean(axis=1) == pytest.approx(means, abs=0.006)
         assert values[4].std() == pytest.approx(deviation, abs=0.006)
+
+
+BY_SPANS = ["evaluation=spans", "evaluation.resamples=100"]
+UNPLACED = [("Which test finds malaria?", ["found with a rapid test, given at once"]), *small.SPANS[2:]]
+
+
+@pytest.fixture
+def settled(tmp_path):
+    """The values that `evaluation=spans` measures of a small text, with some of its settings changed."""
+
+    def measure(*overrides, spans=small.SPANS, folder="data"):
+        chunks = ["chunker.size=60", "chunker.overlap=30", "retriever=sparse", "k=3", "store.enabled=false"]
+        data = small.span_arguments(tmp_path / folder, spans)
+        return Experiment.of(composed(*data, *chunks, *BY_SPANS, *overrides)).measure()
+
+    return measure
+
+
+def changed(one, other):
+    """The kinds of metrics in which two measurements differ."""
+    return {name.partition("/")[0] for name, value in one.values.items() if value != other.values[name]}
+
+
+@pytest.mark.usefixtures("long_work")
+def test_each_setting_changes_what_it_is_about_and_each_kind_of_metrics_has_a_panel(settled):
+    plain = settled()
+    assert changed(plain, settled("evaluation.token=word", folder="1")) == {"token"}
+    assert changed(plain, settled("evaluation.span_overlap=chroma", folder="2")) == {"token"}
+    assert changed(plain, settled("evaluation.fuzzy_threshold=0.2", folder="3")) == {"passage"}
+    draw, *given = plain.charts
+    [(_, chart)] = draw(*given)
+    shown = [axes.get_ylim()[1] > 2 for axes in chart.axes]
+    assert shown == [False, False, False, True, False]  # token, passage, document, its count, the ranking's
+
+
+@pytest.mark.usefixtures("long_work")
+def test_words_may_stand_elsewhere_and_without_offsets_the_threshold_decides_which_passages_are_relevant(settled):
+    spans, loose = [("Is there bleeding and belly pain?", ["tired and pale"])], "evaluation.fuzzy_threshold=0.3"
+    characters, words = (
+        settled(loose, f"evaluation.token={token}", spans=spans, folder=token) for token in ("character", "word")
+    )
+    assert (characters.values["passage/coverage"], words.values["passage/coverage"]) == (0, 1)
+    by_words = "evaluation.token=word"
+    loose, strict = (
+        settled(by_words, f"evaluation.fuzzy_threshold={threshold}", spans=UNPLACED, folder=threshold)
+        for threshold in ("0.6", "0.9")
+    )
+    assert loose.facts["queries_without_relevant"] == []
+    assert strict.facts["queries_without_relevant"] == ["1"]
+    assert any("not at exactly one place of the document" in sentence for sentence in loose.findings)
+
+
+def test_a_sweep_over_chunks_is_decided_by_spans(application, tmp_path):
+    chosen = ["evaluation=spans", "retriever=sparse", "chunker.overlap=0", "chunker.size=60,200"]
+    given = application.arguments(*small.span_arguments(tmp_path / "data"), *chosen, "decision.metric=token/iou")
+    succeeded(application.script_here("run", "-m", *given))
+    [parent] = application.parents()
+    decision = json.loads((application.artifacts(parent) / "decision.json").read_text())
+    assert decision["not_shipped"] != "unequal text"
+    runs = {run.info.run_name: run.data.metrics for run in application.children()}
+    assert runs["size=60"]["token/precision_omega"] > runs["size=200"]["token/precision_omega"]

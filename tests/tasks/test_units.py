@@ -37,12 +37,6 @@ def pages_of(small, passage):
     return [small.units[unit] for holder, unit in small.passages_with_units if holder == passage]
 
 
-def test_where_nothing_was_found_for_any_query_there_are_no_units():
-    nobody = replace(dataset(["a"], {("q", 1): 1}), passages=(), passage_units=np.empty(0, np.int64))
-    passages = np.full((2, 3), NOTHING, np.int64)
-    assert units_of_ranking(passages, nobody).tolist() == passages.tolist()
-
-
 def slow_and_obvious(small, query, ranking):
     """The rule of `docs/strategies.md`, page by page."""
     grades = {
@@ -62,16 +56,13 @@ def slow_and_obvious(small, query, ranking):
     return chosen
 
 
-def test_a_passage_knows_its_pages():
+def test_a_passage_knows_its_pages_and_one_that_stands_for_another_is_explained():
     small = dataset(["a", "b", " ", "d", "e"], {("q", 1): 1})
     assert [(passage.text, passage.page, passage.page_number) for passage in small.passages] == [
         ("a\fb", 0, "1"),
         ("d\fe", 3, "4"),
     ]
     assert [pages_of(small, passage) for passage in range(2)] == [["a#1", "a#2"], ["a#4", "a#5"]]  # the third is empty
-
-
-def test_the_units_of_a_passage_are_those_of_all_its_pages():
     small = dataset(["a", "b", "c", "d"], {("q", 9): 1})
     assert [small.units[unit] for unit in small.passage_units] == ["a#1", "a#4"]
     assert [(passage, small.units[unit]) for passage, unit in small.further_units] == [(0, "a#2"), (0, "a#3")]
@@ -80,6 +71,15 @@ def test_the_units_of_a_passage_are_those_of_all_its_pages():
     assert small.units_of([0]) == {0, 1, 2}
     assert small.coverage().share == 0
     assert dataset(["a", "b"], {("q", 2): 1, ("q", 9): 1}).coverage().share == 0.5
+    judgments = {("q", "a#1"): 1, ("q", "a#2"): 1}
+    collection = collection_of([paged("a", "iron tea", "iron milk")], {"q": "iron"}, judgments)
+    across = FixedChunker(size=50, unit="characters", across_pages=True)
+    task = ranking_task(metrics={"recall": recall}, k=1, collection=collection, chunker=across)
+    items = task.load()
+    record = Record("small", "1", pd.DataFrame({"query_id": ["q"]}), {"k": "1"})
+    text = " ".join(" ".join(task.explain(items, "q", record, 100)).split())
+    assert "its passage is at rank 1, where it stands for 1" in text
+    assert task.measure(items).values["recall"] == 0.5
 
 
 TEXTS = st.lists(st.sampled_from(["a", "bb", " ", "", "ccccccc"]), min_size=1, max_size=7)
@@ -101,19 +101,10 @@ def test_every_rank_stands_for_what_the_slow_rule_says(data):
     ]
 
 
-def test_a_ranking_of_single_pages_is_looked_up():
+def test_a_ranking_of_single_pages_is_looked_up_and_one_of_nothing_has_no_units():
     small = dataset("abc", {("q", 2): 1}, PageChunker())
     passages = np.array([[2, 0, NOTHING], [1, 1, 2]])
     assert units_of_ranking(passages, small).tolist() == [[2, 0, NOTHING], [1, 1, 2]]
-
-
-def test_a_relevant_page_whose_passage_stands_for_another_is_explained():
-    judgments = {("q", "a#1"): 1, ("q", "a#2"): 1}
-    collection = collection_of([paged("a", "iron tea", "iron milk")], {"q": "iron"}, judgments)
-    across = FixedChunker(size=50, unit="characters", across_pages=True)
-    task = ranking_task(metrics={"recall": recall}, k=1, collection=collection, chunker=across)
-    items = task.load()
-    record = Record("small", "1", pd.DataFrame({"query_id": ["q"]}), {"k": "1"})
-    text = " ".join(" ".join(task.explain(items, "q", record, 100)).split())
-    assert "its passage is at rank 1, where it stands for 1" in text
-    assert task.measure(items).values["recall"] == 0.5
+    nobody = replace(dataset(["a"], {("q", 1): 1}), passages=(), passage_units=np.empty(0, np.int64))
+    nothing = np.full((2, 3), NOTHING, np.int64)
+    assert units_of_ranking(nothing, nobody).tolist() == nothing.tolist()

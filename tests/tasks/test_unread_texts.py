@@ -81,15 +81,19 @@ COUNTED = [
 ]
 
 
-def test_what_a_model_gets_is_counted():
+def test_what_a_model_gets_is_counted_and_a_run_says_it_from_1_percent_on():
     for ranker, passages, queries, expected in COUNTED:
         assert counted(ranker, passages, queries) == expected, ranker
-
-
-def test_what_is_indexed_is_counted_and_a_reranker_reads_the_passages_themselves():
-    own = ("tea",) * 3
-    assert counted(DENSE, LONGS, TWO, own) == [("passages", 3, 3, 254)]
-    assert counted(PipelineRetriever(SPARSE, None, RERANKER), LONGS, TWO, own) == []
+    # what is indexed is counted; a reranker reads the passages themselves
+    for ranker, expected in ((DENSE, [("passages", 3, 3, 254)]), (PipelineRetriever(SPARSE, None, RERANKER), [])):
+        assert counted(ranker, LONGS, TWO, own=("tea",) * 3) == expected
+    for cut in (1, 2):
+        passages = [LONG] * cut + ["tea"] * (200 - cut)
+        remarks = unread_texts(DENSE, Search(tuple(passages), ("tea",) * 2), FIRST, np.arange(2), NO_STORE)
+        assert len(remarks.facts["unread_texts"]) == 1
+        assert len(remarks.sections) == (cut == 2)
+        parts = [part in notice for notice in remarks.notices for part in ("2 of 200 passages", "254", MINILM)]
+        assert parts == [True] * 3 * (cut == 2)
 
 
 @pytest.mark.extra("openai")
@@ -104,8 +108,8 @@ def words_counted(text):
     return [text.count(letter) + 0.5 for letter in ascii_lowercase]
 
 
-def served(embedding, passages, queries):
-    """What is said of the texts that an endpoint embeds with this function."""
+def served(embedding, passages):
+    """What is said of passages, and two short queries, that an endpoint embeds with this function."""
 
     def reply(prompt, times):
         rows = [{"index": row, "embedding": embedding(text)} for row, text in enumerate(prompt.split("\n"))]
@@ -113,31 +117,26 @@ def served(embedding, passages, queries):
 
     with EndpointServer(reply) as server:
         dense = DenseRetriever(OpenAIEncoder(model="m", base_url=server.url), NO_STORE)
-        return unread_texts(dense, Search(tuple(passages), tuple(queries)), FIRST, np.arange(2), NO_STORE)
+        return unread_texts(dense, Search(tuple(passages), ("tea",) * 2), FIRST, np.arange(2), NO_STORE)
 
 
 @pytest.mark.extra("openai")
 @pytest.mark.usefixtures("secret_key")
-def test_what_a_server_cuts_without_a_word_is_counted():
-    """A server that reads 700 characters of a text, and one that reads all."""
-    texts = ["iron and tea " * 70, "iron " * 150, "iron " * 100], ["tea"] * 2
-    remarks = served(lambda text: words_counted(text[:700]), *texts)
+def test_what_a_server_cuts_without_a_word_is_counted_unless_its_embeddings_tell_nothing():
+    """A server that reads 700 characters of a text, one that reads all, and three whose embeddings tell nothing."""
+    passages = ["iron and tea " * 70, "iron " * 150, "iron " * 100]
+    remarks = served(lambda text: words_counted(text[:700]), passages)
     [fact] = remarks.facts["unread_texts"]
     assert (fact["texts"], fact["cut"], fact["out_of"], len(remarks.notices)) == ("passages", 2, 3, 1)
     assert 700 <= fact["read"] <= 705
-    assert not served(words_counted, *texts).facts
-
-
-@pytest.mark.extra("openai")
-@pytest.mark.usefixtures("secret_key")
-def test_an_endpoint_whose_embeddings_tell_nothing_is_not_said_to_cut():
     rng = np.random.default_rng(0)
     for embedding in (
+        words_counted,
         lambda text: [1.0] * 26,
         lambda text: [1 + value / 1e7 for value in words_counted(text)],
         lambda text: [*rng.normal(size=26)],
     ):
-        assert not served(embedding, ["tea"] * 3, ["iron and tea " * 70, "iron " * 150]).facts
+        assert not served(embedding, passages).facts
 
 
 def test_a_cross_encoder_reads_a_query_and_a_passage_together(tmp_path):
@@ -151,27 +150,15 @@ def test_a_cross_encoder_reads_a_query_and_a_passage_together(tmp_path):
     assert counted(ranker, passages, [LONG, LONG]) == expected
 
 
-def test_a_run_says_it_from_1_percent_on():
-    for cut in (1, 2):
-        passages = [LONG] * cut + ["tea"] * (200 - cut)
-        remarks = unread_texts(DENSE, Search(tuple(passages), ("tea",) * 2), FIRST, np.arange(2), NO_STORE)
-        assert len(remarks.facts["unread_texts"]) == 1
-        assert len(remarks.sections) == (cut == 2)
-        parts = [part in notice for notice in remarks.notices for part in ("2 of 200 passages", "254", MINILM)]
-        assert parts == [True] * 3 * (cut == 2)
-
-
-def test_a_sweep_whose_passages_are_cut_names_a_setting_that_reads_them_to_their_end(application, tmp_path):
+def test_a_run_whose_passages_are_cut_names_a_setting_that_reads_them_to_their_end(application, tmp_path):
     """Also where the chunker has no size: one passage a row of the table."""
     animals = ("penguins", "lighthouses", "violins")
-    table = [
-        {"id": animal, "text": f"{number} {'tea ' * 300} {animal} are here"} for number, animal in enumerate(animals)
-    ]
+    table = [{"id": name, "text": f"{at} {'tea ' * 300} {name} are here"} for at, name in enumerate(animals)]
     asked = [{"query": f"where are {animal}", "relevant_docs": [animal]} for animal in animals]
     for name, rows in (("c", table), ("q", asked)):
         (tmp_path / f"{name}.json").write_text(json.dumps(rows))
     given = ["corpus=table", f"corpus.path={tmp_path}/c.json", "questions=table", f"questions.path={tmp_path}/q.json"]
-    given += ["questions.unit=document", "dataset.name=lp", "k=1", "retriever=dense"]
-    cut = application.run(*given, "chunker=page")
+    given += ["questions.unit=document", "dataset.name=lp", "k=1", "retriever=dense", "chunker=page"]
+    cut = application.script_here("run", *application.arguments(*given))
     assert "3 of 3 passages are longer than the 254 tokens" in cut.stderr
     assert "chunker=recursive chunker.size=null" in cut.stderr

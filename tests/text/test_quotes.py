@@ -1,6 +1,5 @@
 """Quotes are found in a text of another normal form, with offsets that are true in the text itself."""
 
-import unicodedata
 from unicodedata import normalize
 
 from hypothesis import given
@@ -24,6 +23,8 @@ def test_what_is_found_is_what_is_quoted(before, quote, after, form, other):
 
 
 def test_offsets_of_the_composed_text_are_turned_into_those_of_the_document():
+    assert places_of("é", "e\u0301 and é") == [(0, 2), (7, 8)]
+    assert places_of("e", "e\u0301") == []  # the letter is another one
     document = normalize("NFD", "Die Gebühr für Gäste beträgt fünf Euro")
     composed = normalize("NFC", document)
     start = composed.index("Gäste")
@@ -31,19 +32,9 @@ def test_offsets_of_the_composed_text_are_turned_into_those_of_the_document():
     assert span is not None
     assert document[slice(*span)] == normalize("NFD", "Gäste")
     assert span_of("Gäste", document, start + 1, start + 6) is None
-
-
-def test_offsets_beyond_the_end_are_no_span():
-    assert span_of("fee", "Gäste fee", 6, 10) is None
+    assert span_of("fee", "Gäste fee", 6, 10) is None  # beyond the end
     assert span_of("fee", normalize("NFD", "Gäste fee"), 6, 11) is None
 
-
-def test_a_quote_that_occurs_twice_has_two_places():
-    assert places_of("é", "e\u0301 and é") == [(0, 2), (7, 8)]
-    assert places_of("e", "e\u0301") == []  # the letter is another one
-
-
-# What another program has read, or a model has copied
 
 TEXT = (
     "Anaemia is com-\nmon. Give one \ufb01lm-coated  tablet\na day, after meals. Refer at 7 g/dl. "
@@ -67,11 +58,8 @@ QUOTES = {
 }
 
 
-def test_a_quote_is_found_as_written_or_by_its_letters_or_where_these_are_alike():
+def test_a_quote_is_found_as_written_or_by_its_letters_or_where_these_are_as_alike_as_is_asked():
     assert {quote: quoted(quote) for quote in QUOTES} == QUOTES
-
-
-def test_the_threshold_decides_what_is_alike():
     quote = "Return at 7 g/dl. Iron tablets are cheap."
     assert quoted(quote, 0.95) is None
     assert quoted(quote, 0.6)
@@ -113,6 +101,6 @@ def test_each_letter_knows_its_character(text):
     letters = letters_of(text)
     expected = []
     for place, character in enumerate(text):
-        folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
+        folded = normalize("NFKD", normalize("NFKD", character).casefold())
         expected += [(letter, place) for letter in folded if letter.isalnum()]
     assert [*zip(letters.text, letters.places, strict=True)] == expected

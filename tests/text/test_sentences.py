@@ -1,7 +1,14 @@
-"""Where sentences end."""
+"""Where sentences end, and which questions can be understood without their text."""
 
 # ruff: noqa: RUF001
 
+import csv
+import json
+
+import pytest
+from application import PROJECT
+
+from ragsweep.text.dependent_questions import flaw_of_context
 from ragsweep.text.sentences import CLAUSE_OR_LINE_END, SENTENCE_OR_LINE_END, sentences_and_items, sentences_of
 
 SENTENCES = [
@@ -40,25 +47,21 @@ def test_where_a_sentence_ends():
     assert [[text[start:end] for start, end in sentences_of(text)] for text in texts] == SENTENCES
 
 
-def test_sentences_are_cut_at_full_stops_headings_and_list_items():
+def test_items_are_headings_sentences_and_entries_of_a_list():
+    """Neither a line end, nor an abbreviation, nor a number ends a sentence."""
     prose = "Most babies need nothing more than\nwarmth. Is it crying?"
-    text = f"Care of the baby\n{prose}\n1 Dry the body.\n• Keep warm 2.5 kg."
-    assert [text[start:end] for start, end in sentences_and_items(text)] == [
-        "Care of the baby",
-        "Most babies need nothing more than\nwarmth.",
-        "Is it crying?",
-        "Dry the body.",
-        "Keep warm 2.5 kg.",
-    ]
-
-
-def test_a_line_end_an_abbreviation_and_a_number_do_not_end_a_sentence():
-    text = "Dr. Rao, e.g., gives a child of ten kilograms\n150 mg of paracetamol.\n- Give zinc\n- Give water"
-    assert [text[start:end] for start, end in sentences_and_items(text)] == [
-        text.split("\n-", maxsplit=1)[0],
-        "Give zinc",
-        "Give water",
-    ]
+    abbreviated = "Dr. Rao, e.g., gives a child of ten kilograms\n150 mg of paracetamol."
+    for text, items in {
+        f"Care of the baby\n{prose}\n1 Dry the body.\n• Keep warm 2.5 kg.": [
+            "Care of the baby",
+            "Most babies need nothing more than\nwarmth.",
+            "Is it crying?",
+            "Dry the body.",
+            "Keep warm 2.5 kg.",
+        ],
+        f"{abbreviated}\n- Give zinc\n- Give water": [abbreviated, "Give zinc", "Give water"],
+    }.items():
+        assert [text[start:end] for start, end in sentences_and_items(text)] == items
 
 
 def test_where_texts_of_models_are_cut():
@@ -73,3 +76,50 @@ def test_where_texts_of_models_are_cut():
         assert SENTENCE_OR_LINE_END.split(text) == sentences
     clauses = ["Is it? (Not B;", "nor C.) Yes:", "D", "E"]
     assert CLAUSE_OR_LINE_END.split("Is it? (Not B; nor C.) Yes: D\nE") == clauses
+
+
+POINTING = [
+    "What does the passage say about iron?",
+    "What does the above section say about it?",
+    "According to the article, what is the dose of iron?",
+    "According to the table, which dose does a child need?",
+    "Which drug is mentioned below?",
+    "Which of the drugs listed above lowers fever?",
+    "What does the author recommend for fever?",
+]
+ALONE = [
+    "How much paracetamol does a child of 10 kg need?",
+    "How is anaemia treated, and is it dangerous?",
+    "Which test finds malaria, as described in the text?",
+    "A tired, pale woman: what should the officer give her?",
+    "Her feet are swollen by evening and her head aches: what is wrong?",
+    "What is the text message service of the health centre for?",
+    "Is iron that was opened last year still safe?",
+    "Can zinc be given below the age of two months?",
+    "What slows the passage of urine?",
+]
+
+
+def pointing(questions):
+    return [question for question in questions if flaw_of_context(question)]
+
+
+def test_a_question_that_points_to_its_text_cannot_stand_alone():
+    assert pointing([*POINTING, *ALONE]) == POINTING
+
+
+def test_every_question_of_the_manual_stands_alone():
+    questions = json.loads((PROJECT / "data/cho_manual/test_queries.json").read_text())
+    assert len(questions) == 133
+    assert pointing(question["query"] for question in questions) == []
+
+
+@pytest.mark.real_data
+def test_every_question_of_published_datasets_stands_alone(real_data):
+    questions = [row["query"] for row in json.loads((real_data / "financebench/test_queries.json").read_text())]
+    with (real_data / "scifact/queries.jsonl").open() as file:
+        questions += [json.loads(line)["text"] for line in file]
+    with (real_data / "chunking_evaluation/questions_df.csv").open(newline="") as file:
+        questions += [row["question"] for row in csv.DictReader(file)]
+    assert len(questions) > 1300
+    assert pointing(questions) == []

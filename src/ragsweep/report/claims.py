@@ -279,8 +279,8 @@ def _takes(choice: Choice, sweep: Sweep, named: Outcome) -> bool:
 def race(decision: Decision) -> Iterator[Numbers]:
     """What a race saved and promises."""
     if raced := decision.sweep.race:
-        cutoffs = len({racer.cutoff for racer in raced.dropped}) > 1
-        about = {"dropped": len(raced.dropped), "both": raced.settings.level + LEVEL, "each": cutoffs}
+        several = len(decision.choices) > 1
+        about = {"dropped": len(raced.dropped), "both": raced.settings.level + LEVEL, "each": several}
         yield raced.as_record() | about
 
 

@@ -181,10 +181,10 @@ class AnswersTask(Task):
     def measure_some(self, items: Dataset, ids: Collection[str]) -> Measurement:
         """Measure these cases alone, without controls, and with few resamples, as nobody reads their intervals."""
         alone = replace(self, evaluation=replace(self.evaluation, controls=(), resamples=FEW_RESAMPLES))
-        return alone.measure(some_queries(items, ids))
+        return alone.measure(some_queries(items, ids), few=True)
 
-    def measure(self, items: Dataset) -> Measurement:
-        """Retrieve, answer and measure."""
+    def measure(self, items: Dataset, *, few: bool = False) -> Measurement:
+        """Retrieve, answer and measure; of a `few` questions, confidence is measured, too."""
         answerable, rows = with_answer(items)
         sources = [self._source, *self._controls(answerable)]
         ranking = self._rank(items, *sources)
@@ -196,7 +196,7 @@ class AnswersTask(Task):
         quality = quality_of(cases, self._source, answerable, ranking, k=self.k, settings=self.evaluation)
         evaluation = evaluate(cases, self._source, answered, quality, settings=self.evaluation, dataset=items.name)
         doubts = doubts_of_controls(cases, self._source, answered)
-        measured = self._measured(answerable, evaluation, [*doubts])
+        measured = self._measured(answerable, evaluation, [*doubts], why="" if few else evaluation.uncalibrated)
         if ranking and self._source in NEED_RANKING:
             queries = np.arange(len(answerable.queries))
             unread = unread_texts(self._ranker, search_of(answerable), ranking, queries, self.store)
@@ -270,10 +270,9 @@ class AnswersTask(Task):
             return with_known_units(items, asked, answer(self.answerer, asked, items.left_out.ids))
         return ask_apart(self.answerer, asked, digest([items.digest, source]))
 
-    def _measured(self, items: Dataset, evaluation: Evaluation, doubts: list[str]) -> Measurement:
-        """Everything that is recorded of the answers."""
+    def _measured(self, items: Dataset, evaluation: Evaluation, doubts: list[str], why: str) -> Measurement:
+        """Everything that is recorded of the answers; `why` is why confidence is not measured, if it is not."""
         asked = items.left_out.of_all(len(items.cases))
-        why = evaluation.uncalibrated
         if ECE in self.metrics and not why:
             answers = evaluation.values("confidence"), evaluation.values("right")
             drawn: dict[str, Any] = {"bins": self.evaluation.bins, "groups": evaluation.groups}

@@ -79,12 +79,9 @@ RESULTS = [  # a result, the dataset, and what it is among what is judged
 
 
 def test_a_result_is_found_by_its_id_or_source_and_page_or_text():
-    assert [(result, units(result, dataset)) for result, dataset, _ in RESULTS] == [
-        (result, expected) for result, _, expected in RESULTS
-    ]
-
-
-def test_pages_are_counted_from_0_where_the_setting_says_so():
+    matched = [(result, units(result, dataset)) for result, dataset, _ in RESULTS]
+    assert matched == [(result, expected) for result, _, expected in RESULTS]
+    # pages are counted from 0 where the setting says so
     assert units(Result((), "manual.pdf", "1"), first_page=0) == SECOND
     assert units(Result((), "manual.pdf", "0"), first_page=0) == ("manual.pdf#1",)
 
@@ -107,13 +104,17 @@ def test_a_path_is_that_of_the_document_in_its_folder():
     assert units_of == {source: (f"{name}#1",) for source, name in sources.items()}
 
 
-def test_ids_and_pages_that_are_not_the_same_are_refused_unless_one_of_them_is_chosen():
-    """As a number is that of a row in a database, and of a page."""
-    row = Result(("3",), "manual.pdf", "2")
-    with pytest.raises(ConfigError, match=r"not the same \(such as '3' and '2'\): set retriever\.match_by=id or page"):
-        units(row, NUMBERS)
-    assert units(row, NUMBERS, by="page") == ("2",)
-    assert units(row, NUMBERS, by="id") == ("3",)
+def test_ids_and_pages_or_documents_that_are_not_the_same_are_refused_unless_one_of_them_is_chosen():
+    """As a number is that of a row in a database, and of a page or of a document."""
+    of_rows = [unpaged(number, text) for number, text in zip("23", PAGES[:2], strict=True)]
+    documents = [judged(given, "2", "3", unit="document") for given in (of_rows, [])]
+    row, problem = Result(("3",), "/a/2"), r"not the same \(such as '3' and '2'\): set retriever\.match_by=id or page"
+    for dataset, result in ((NUMBERS, Result(("3",), "manual.pdf", "2")), *((one, row) for one in documents)):
+        with pytest.raises(ConfigError, match=problem):
+            units(result, dataset)
+        assert units(result, dataset, by="page") == ("2",)
+        assert units(result, dataset, by="id") == ("3",)
+    assert units(Result(("3",), "/a/2", text=PAGES[0]), documents[0], by="text") == ("2",)
 
 
 def test_all_results_are_matched_by_the_first_of_id_page_and_text_by_which_any_is_known():
@@ -123,9 +124,7 @@ def test_all_results_are_matched_by_the_first_of_id_page_and_text_by_which_any_i
         assert places.by == by
         assert [bool(places.of(result).units) for result in results] == [False] * (len(results) - 1) + [True]
     assert Places(BOTH, Matching(by="text"), [by_id]).by == "text"
-
-
-def test_a_text_that_stands_twice_is_that_of_the_first_page():
+    # a text that stands twice is that of the first page
     places = Places(judged([paged("m", PAGES[0], PAGES[1], PAGES[0])], "m#3"), Matching())
     assert places.of(Result((), "", "", PAGES[0])).units == ("m#1",)
     assert places.of(Result((), "m", "", PAGES[0])).other_places == 1
@@ -171,7 +170,7 @@ def test_a_text_is_found_in_every_document_that_has_it(seed):
     assert len(" ".join(part.split())) < 20 or {*spots} == expected
 
 
-def test_a_text_with_other_characters_is_found_on_the_right_pages_of_many():
+def test_a_text_is_found_on_the_right_pages_with_other_characters_in_or_around_it():
     draw = random.Random(1)
     words = [f"word{number}" for number in range(300)]
     pages = {name: [" ".join(draw.choices(words, k=60)) for _ in range(4)] for name in "abcdefgh"}
@@ -181,9 +180,6 @@ def test_a_text_with_other_characters_is_found_on_the_right_pages_of_many():
         assert places.of(Result(text=over)).units == (f"{name}#2", f"{name}#3")
         assert places.of(Result(text=texts[3].replace("word2", "w0rd2"))).units == (f"{name}#4",)
     assert places.of(Result(text=" ".join(draw.choices(words, k=60)))).units == ()
-
-
-def test_what_a_service_puts_around_a_text_is_not_of_the_pages_before_and_after():
     texts = [" ".join(f"{word}{page}{at}" for at, word in enumerate(PAGES[page % 3].split() * 3)) for page in range(4)]
     places = Places(judged([paged("m", *texts)], "m#1"), Matching())
     for before, after in (("[manual.pdf, page 2]\n", ""), ("", " ..."), ("> ", " (manual.pdf, p. 2)")):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rankings import dataset_of, paged, unpaged
+from rankings import dataset_of, paged
 
 from ragsweep.core.errors import ConfigError, DatasetError, RetrieverError
 from ragsweep.datasets import Judgment, Query, Reference
@@ -21,15 +21,11 @@ DOCUMENT = paged("m.pdf", *TEXTS)
 QUERIES = tuple(Query(str(at), f"What of matter {at}?") for at in range(1, 11))
 
 
-def numbers_of(queries):
-    return [int(query.split()[-1].rstrip("?")) for query in queries]
-
-
 class System(ExternalRetriever):
-    """Answers with the pages that a function gives for each query."""
+    """Answers with what a function makes of the numbers of the queries."""
 
-    def __init__(self, results_of, first_page=1, by=None):
-        self.results_of, self.matched, self.asked = results_of, Matching(first_page, by=by), []
+    def __init__(self, answers_of, matching=None):
+        self.answers_of, self.matched, self.asked = answers_of, matching or Matching(), []
 
     @property
     def matching(self):
@@ -37,34 +33,27 @@ class System(ExternalRetriever):
 
     def answers(self, queries, depth):
         self.asked += queries
-        return Answers([tuple(self.results_of(at)) for at in numbers_of(queries)], np.arange(1.0, len(queries) + 1))
+        return self.answers_of([int(query.split()[-1].rstrip("?")) for query in queries])
 
 
-class Odd(ExternalRetriever):
-    """Answers with what it was given."""
+def answering(results_of, first_page=1, by=None):
+    """A system that answers with the results that a function gives for each query."""
 
-    matching = Matching()
+    def answers(numbers):
+        return Answers([tuple(results_of(at)) for at in numbers], np.arange(1.0, len(numbers) + 1))
 
-    def __init__(self, answers):
-        self.given = answers
-
-    def answers(self, queries, depth):
-        return self.given
+    return System(answers, Matching(first_page, by=by))
 
 
-class Log(ExternalRetriever):
+def log(*asked, other_queries=()):
     """What was answered to the queries of some numbers, nothing to the even ones; the others were never asked."""
 
-    matching = Matching()
+    def answers(numbers):
+        results = [((page(at, text=TEXTS[at - 1]),) if at % 2 else ()) if at in asked else None for at in numbers]
+        times = [at if at in asked else np.nan for at in numbers]
+        return Answers(results, np.array(times, float), ["Said."], other_queries)
 
-    def __init__(self, asked, other_queries=()):
-        self.asked, self.other_queries = asked, other_queries
-
-    def answers(self, queries, depth):
-        numbers = numbers_of(queries)
-        results = [((page(at, text=TEXTS[at - 1]),) if at % 2 else ()) if at in self.asked else None for at in numbers]
-        times = [at if at in self.asked else np.nan for at in numbers]
-        return Answers(results, np.array(times, float), ["Said."], self.other_queries)
+    return System(answers)
 
 
 def items(judged=range(1, 11), references=()):
@@ -92,186 +81,154 @@ def sentences_of(system, dataset=None, k=1):
     return answered_by(system, dataset, k=k)[0].ranker.sentences
 
 
-def test_the_ranking_is_what_came_back_in_its_order():
-    _, ranking, units = answered_by(System(lambda at: [page(at), page(at + 1)]))
+def test_the_ranking_is_what_came_back_in_its_order_to_the_queries_with_judgments():
+    _, ranking, units = answered_by(answering(lambda at: [page(at), page(at + 1)]))
     assert units == [[f"m.pdf#{at}", f"m.pdf#{at + 1}"] for at in range(1, 11)]
     assert ranking.latency_ms.tolist() == [*range(1, 11)]
-
-
-LATENCY = np.array([1.0])
-ODD = [
-    (None, "returned NoneType, expected Answers"),
-    (Answers([[page(1)]] * 9, LATENCY), "results: found those of 9 queries, expected those of 10"),
-    (Answers(None, LATENCY), "results: found NoneType, expected a sequence for each query"),
-    (Answers([[page(1)._replace(ids=None)]] * 10, LATENCY), "expected ids as a tuple"),
-    (Answers([page(1)] * 10, LATENCY), r"results\[0\]\[0\] \(query 0, rank 1\): found tuple, expected a Result"),
-    (Answers([[page(1)._replace(ids="a")]] * 10, LATENCY), "expected ids as a tuple, and ids, source, page and text"),
-    (Answers([[page(1, score="1")]] * 10, LATENCY), "found the score '1', expected a number or None"),
-    (Answers([[page(1)]] * 10, np.full(10, -1.0)), "latency_ms: .* numbers of at least 0"),
-]
-
-
-def test_answers_of_another_form_are_refused_by_the_name_of_the_class():
-    for answers, expected in ODD:
-        with pytest.raises(RetrieverError, match=rf"\.Odd: .*{expected}"):
-            answered_by(Odd(answers))
-    for unknown in ([], (), np.array([])):  # a system need not know its latency
-        assert answered_by(Odd(Answers([[page(1)]] * 10, unknown)))[2] == [["m.pdf#1"]] * 10
-
-
-def test_only_queries_with_judgments_are_asked():
-    system = System(lambda at: [page(at)])
+    system = answering(lambda at: [page(at)])
     _, ranking, _ = answered_by(system, items([2, 5]))
     assert system.asked == ["What of matter 2?", "What of matter 5?"]
     assert (ranking.passages != NOTHING).any(axis=1).tolist() == [at in (1, 4) for at in range(10)]
 
 
-def test_the_order_decides_whatever_the_scores_say():
+LATENCY = np.array([1.0])
+ODD = [
+    (None, "returned NoneType"),
+    (Answers([[page(1)]] * 9, LATENCY), "results: found those of 9 queries"),
+    (Answers(None, LATENCY), "results: found NoneType"),
+    (Answers([page(1)] * 10, LATENCY), r"results\[0\]\[0\] \(query 0, rank 1\): found tuple"),
+    (Answers([[page(1)._replace(ids="a")]] * 10, LATENCY), "expected ids as a tuple"),
+    (Answers([[page(1, score="1")]] * 10, LATENCY), "found the score '1'"),
+    (Answers([[page(1)]] * 10, np.full(10, -1.0)), "latency_ms: .* at least 0"),
+]
+
+
+def test_answers_of_another_form_are_refused_by_the_name_of_the_class():
+    for answers, expected in ODD:
+        with pytest.raises(RetrieverError, match=rf"\.System: .*{expected}"):
+            answered_by(System(lambda numbers, answers=answers: answers))
+    for unknown in ([], (), np.array([])):  # a system need not know its latency
+        answers = Answers([[page(1)]] * 10, unknown)
+        assert answered_by(System(lambda numbers, answers=answers: answers))[2] == [["m.pdf#1"]] * 10
+
+
+def test_the_order_decides_whatever_the_scores_say_and_scores_in_no_order_are_said():
     for scores in ((None, None, None), (0.1, 0.5, 0.2), (math.nan, 1.0, 0.5)):
         results = [page(at, score=score) for at, score in zip((3, 1, 2), scores, strict=True)]
-        _, ranking, units = answered_by(System(lambda at, results=results: results))
+        _, ranking, units = answered_by(answering(lambda at, results=results: results))
         assert units[0] == ["m.pdf#3", "m.pdf#1", "m.pdf#2"]
         assert (np.diff(ranking.scores[0]) < 0).all()
-
-
-def scored(scores_of):
-    """A system whose results have the scores that a function gives for each query."""
-    return System(lambda at: [page(rank, score=score) for rank, score in enumerate(scores_of(at), start=1)])
-
-
-def test_scores_in_no_order_are_said_with_their_queries():
-    for odd, usual, unordered in [
-        ((9, 1, 5), (9, 5, 1), 2),
-        ((9, 1, 5), (1, 5, 9), 2),  # distances
-        ((1, 5, 9), (9, 5, 1), 2),
-        ((5, 5, 5), (9, 5, 1), 0),
-        ((None, 1, None), (1, 5, 9), 0),
-    ]:
-        system = scored(lambda at, scores=(odd, usual): scores[at >= 3])
-        sentences = [line for line in sentences_of(system) if "in no order" in line]
+    for odd, usual, unordered, first in SCORES:
+        given = [odd] * 2 + [usual] * 8
+        answered, ranking, _ = answered_by(
+            answering(lambda at, given=given: [page(rank, score=score) for rank, score in enumerate(given[at - 1], 1)])
+        )
+        sentences = [line for line in answered.ranker.sentences if "in no order" in line]
         assert [f"{unordered} of 10" in line for line in sentences] == [True] * bool(unordered), odd
+        assert {*ranking.scores[:, 0].tolist()} == first, odd
 
 
-def test_scores_that_fall_for_some_queries_only_are_not_compared():
-    assert {*answered_by(scored(lambda at: (9, 5)))[1].scores[:, 0].tolist()} == {9}
-    assert {*answered_by(scored(lambda at: (5, 9) if at == 3 else (9, 5)))[1].scores[:, 0].tolist()} == {-1}
+SCORES = [  # of two queries and of the other eight; queries in no order, and the first scores of all
+    ((9, 1, 5), (9, 5, 1), 2, {-1}),
+    ((9, 1, 5), (1, 5, 9), 2, {-1}),  # distances
+    ((1, 5, 9), (9, 5, 1), 2, {-1}),  # that fall for some queries only are not compared
+    ((5, 5, 5), (9, 5, 1), 0, {5, 9}),
+    ((9, 5), (9, 5), 0, {9}),
+    ((None, 1, None), (1, 5, 9), 0, {-1}),
+]
 
 
-def test_what_came_back_twice_takes_two_ranks_and_is_said():
-    answered, ranking, units = answered_by(System(lambda at: [page(at, text="so"), page(at, text="so"), page(at + 1)]))
-    assert units[0] == ["m.pdf#1", "m.pdf#1", "m.pdf#2"]
-    assert len({*ranking.passages[0].tolist()}) == 3
-    assert "10 results came back twice" in answered.ranker.sentences[0]
-
-
-def test_several_passages_of_one_page_are_no_repeats():
-    for results in (
-        lambda at: [Result((f"m.pdf#{at}",))] * 2,
-        lambda at: [Result((f"m.pdf#{at}",), text=f"m.pdf#{at}")] * 2,
-        lambda at: [Result((f"m.pdf#{at}",), text=text) for text in (TEXTS[at - 1][:20], TEXTS[at - 1][20:])],
+def test_what_came_back_twice_takes_two_ranks_and_is_said_but_of_passages_of_one_page():
+    for results, repeats in (
+        (lambda at: [page(at, text="so"), page(at, text="so")], "10 results came back twice"),
+        (lambda at: [Result((f"m.pdf#{at}",))] * 2, ""),
+        (lambda at: [Result((f"m.pdf#{at}",), text=f"m.pdf#{at}")] * 2, ""),
+        (lambda at: [Result((f"m.pdf#{at}",), text=text) for text in (TEXTS[at - 1][:20], TEXTS[at - 1][20:])], ""),
     ):
-        answered, ranking, units = answered_by(System(results))
+        answered, ranking, units = answered_by(answering(results))
         assert units[0] == ["m.pdf#1", "m.pdf#1"]
         assert len({*ranking.passages[0].tolist()}) == 2
-        assert answered.ranker.sentences == ()
+        assert len(answered.ranker.sentences) == bool(repeats)
+        assert repeats in "".join(answered.ranker.sentences)
 
 
 def test_a_text_that_stands_on_several_pages_is_the_first_unless_the_result_says_which_and_that_is_said():
     copies = (DOCUMENT, paged("n.pdf", TEXTS[0], "And so on."))
     dataset = dataset_of(copies, QUERIES, {("1", "n.pdf#1"): 1})
-    answered, _, units = answered_by(System(lambda _: [Result(text=TEXTS[0])]), dataset)
+    answered, _, units = answered_by(answering(lambda _: [Result(text=TEXTS[0])]), dataset)
     assert units[0] == ["m.pdf#1"]
     [sentence] = answered.ranker.sentences
     assert sentence.startswith("1 result has a text that stands in several places")
     assert "'m.pdf#1'" in sentence
-    answered, _, units = answered_by(System(lambda _: [Result(source="n.pdf", text=TEXTS[0])]), dataset)
+    answered, _, units = answered_by(answering(lambda _: [Result(source="n.pdf", text=TEXTS[0])]), dataset)
     assert (units[0], answered.ranker.sentences) == (["n.pdf#1"], ())
 
 
 def test_the_unmatched_are_counted_named_and_take_their_rank():
-    answered, _, units = answered_by(System(lambda at: [Result(("strange",)), page(at), page(at + 10)]))
+    answered, _, units = answered_by(answering(lambda at: [Result(("strange",)), page(at), page(at + 10)]))
     assert units[0] == ["strange", "m.pdf#1", "m.pdf#11"]
     [sentence] = answered.ranker.sentences
     assert "10 of 30 results are nothing that the dataset knows ('strange')" in sentence
     with pytest.raises(DatasetError, match=r"nothing of what came back .* \('x'\); expected .* 'm.pdf#1'"):
-        answered_by(System(lambda at: [Result(("x",))]))
+        answered_by(answering(lambda at: [Result(("x",))]))
+    # so is a page that its document does not have, whatever its text
+    answered, _, units = answered_by(answering(lambda at: [page(0 if at == 1 else at, text=TEXTS[at - 1])]))
+    assert units[0] == ["m.pdf#0"]
+    [sentence] = answered.ranker.sentences
+    assert sentence.startswith("1 of 10 results is nothing that the dataset knows ('m.pdf#0')")
 
 
-def test_too_few_and_empty_results_are_said():
-    sentences = sentences_of(System(lambda at: [page(at)] if at > 2 else []), k=5)
-    assert "2 of 10 queries got no result." in sentences
-    assert any("at most 1 result for a query, and k is 5" in sentence for sentence in sentences)
-
-
-def test_what_was_never_asked_is_left_out_and_what_got_nothing_scores_nothing():
-    answered, ranking, units = answered_by(Log({1, 2, 5}, ["Other?"]))
-    assert sorted({*answered.items.qrels.query.tolist()}) == [0, 1, 4]
+def test_what_was_never_asked_is_left_out_and_what_got_nothing_scores_nothing_also_when_read_from_its_files(tmp_path):
+    answered, ranking, units = answered_by(log(1, 2, 5, other_queries=["Other?"]))
     assert [units[row] for row in (0, 1, 4)] == [["m.pdf#1"], [], ["m.pdf#5"]]
-    assert ranking.latency_ms[[0, 1, 4]].tolist() == [1, 2, 5]
-    assert np.isnan(ranking.latency_ms).sum() == 7
     assert answered.items.left_out.ids == ("3", "4", "6", "7", "8", "9", "10")
     first, *sentences = answered.ranker.sentences
     assert first == "Said."
     expected = ("7 questions of 10 never asked", "1 question asked without a judgment ('Other?')", "1 of 3 queries")
     assert all(any(part in sentence for sentence in sentences) for part in expected)
-    with pytest.raises(DatasetError, match=r"none of its 10 judged questions was asked .*: 'Other\?'"):
-        answered_by(Log(set(), ["Other?"]))
-
-
-def test_the_files_say_what_was_asked_and_what_is_to_be_judged(tmp_path):
-    answered, _, _ = answered_by(Log({1, 2, 5}, ["Other?"]))
     files = {name: tmp_path / name for name in answered.ranker.files}
     for name, path in files.items():
         path.write_text("".join(answered.ranker.files[name]))
     assert files["asked.txt"].read_text().split() == ["1", "2", "5"]
     to_judge = TableQuestions(str(files["to_judge.jsonl"])).read((DOCUMENT,))
     assert ([query.text for query in to_judge.queries], to_judge.judgments) == (["Other?"], ())
-    again, ranking, _ = answered_by(ReturnedRetriever(str(files["returned.jsonl"])))
-    assert [*again.items.qrels.query] == [*answered.items.qrels.query]
-    assert ranking.latency_ms[[0, 1, 4]].tolist() == [1, 2, 5]
-    assert np.isnan(ranking.latency_ms).sum() == 7
-    assert {*answered_by(Log({*range(1, 11)}))[0].ranker.files} == {"returned.jsonl"}
+    again, reread, _ = answered_by(ReturnedRetriever(str(files["returned.jsonl"])))
+    for of_items, times in ((answered.items, ranking.latency_ms), (again.items, reread.latency_ms)):
+        assert [*of_items.qrels.query] == [0, 1, 4]
+        assert times[[0, 1, 4]].tolist() == [1, 2, 5]
+        assert np.isnan(times).sum() == 7
+    assert {*answered_by(log(*range(1, 11)))[0].ranker.files} == {"returned.jsonl"}
+    with pytest.raises(DatasetError, match=r"none of its 10 judged questions was asked .*: 'Other\?'"):
+        answered_by(log(other_queries=["Other?"]))
 
 
-def test_spans_of_queries_that_were_never_asked_are_left_out():
+def test_spans_are_those_of_queries_that_were_asked_and_count_where_the_text_of_a_result_stands():
     references = tuple(Reference(query.query_id, "m.pdf", at * 10, at * 10 + 9) for at, query in enumerate(QUERIES))
-    answered, _, _ = answered_by(Log({1, 5}), items(references=references))
+    answered, _, _ = answered_by(log(1, 5), items(references=references))
     assert [reference.query_id for reference in answered.items.references] == ["1", "5"]
     assert {*answered.items.qrels.query.tolist()} == {0, 4}
-
-
-def test_a_span_counts_where_the_text_of_a_result_stands():
     start = DOCUMENT.text.index("Page 4")
     span, part = Reference("1", "m.pdf", start, start + 20), Result(text=DOCUMENT.text[start : start + 40])
-    answered, _, units = answered_by(System(lambda at: [Result(text=TEXTS[8]), part]), items(references=(span,)))
+    answered, _, units = answered_by(answering(lambda at: [Result(text=TEXTS[8]), part]), items(references=(span,)))
     relevant = [answered.items.units[unit] for unit in answered.items.qrels.unit[answered.items.qrels.grade > 0]]
     assert relevant == [units[0][1]]
 
 
-def test_pages_from_0_are_said_and_right_ones_are_not():
-    *_, sentence = sentences_of(System(lambda at: [page(at - 1), page(at + 9)]))
-    assert sentence.startswith("100% of the queries would be answered better if pages were counted from 0")
+def test_pages_counted_from_another_number_are_said_or_refused_where_nearly_all_texts_show_it():
+    *_, sentence = sentences_of(answering(lambda at: [page(at - 1), page(at + 9)]))
+    assert sentence.startswith("100% of the queries")
     assert "retriever.first_page=0" in sentence
-    assert sentences_of(System(lambda at: [page(at), page(at + 1)])) == ()
-    assert sentences_of(System(lambda at: [page(at - 1)], first_page=0)) == ()
+    assert sentences_of(answering(lambda at: [page(at), page(at + 1)])) == ()
+    assert sentences_of(answering(lambda at: [page(at - 1)], first_page=0)) == ()
+    for first_page, right in ((1, 0), (0, 1)):
 
+        def results_of(at, right=right):
+            return [page(at - 1 + right, text=TEXTS[at - 1])]
 
-@pytest.mark.parametrize(("first_page", "right"), [(1, 0), (0, 1)])
-def test_pages_counted_from_another_number_are_refused_where_nearly_all_texts_show_it(first_page, right):
-    def results_of(at):
-        return [page(at - 1 + right, text=TEXTS[at - 1])]
-
-    with pytest.raises(ConfigError, match=rf"texts of 10 of 10 .* set retriever\.first_page={right}$"):
-        answered_by(System(results_of, first_page))
-    assert sentences_of(System(results_of, right)) == ()
-    assert answered_by(System(results_of, first_page), items(range(1, 10)))  # nine are too few to be sure
-
-
-def test_a_page_that_its_document_does_not_have_is_counted_as_unknown_whatever_its_text():
-    answered, _, units = answered_by(System(lambda at: [page(0 if at == 1 else at, text=TEXTS[at - 1])]))
-    assert units[0] == ["m.pdf#0"]
-    [sentence] = answered.ranker.sentences
-    assert sentence.startswith("1 of 10 results is nothing that the dataset knows ('m.pdf#0')")
+        with pytest.raises(ConfigError, match=rf"texts of 10 of 10 .* set retriever\.first_page={right}$"):
+            answered_by(answering(results_of, first_page))
+        assert sentences_of(answering(results_of, right)) == ()
+        assert answered_by(answering(results_of, first_page), items(range(1, 10)))  # nine are too few to be sure
 
 
 def test_a_rewriter_changes_what_is_asked_unless_it_needs_passages():
@@ -279,56 +236,40 @@ def test_a_rewriter_changes_what_is_asked_unless_it_needs_passages():
         def rewrite(self, queries):
             return [query.replace("What", "WHAT") for query in queries]
 
-    system = System(lambda at: [page(at)])
+    system = answering(lambda at: [page(at)])
     answered_by(system, rewriter=Shouts())
     assert system.asked[0] == "WHAT of matter 1?"
     with pytest.raises(ConfigError, match="SpellCheck needs passages to search"):
         answered_by(system, rewriter=SpellCheck(NO_STORE))
 
 
-def test_a_report_says_how_results_were_matched_and_which_are_kept():
-    system = System(lambda at: [page(at), Result(text=TEXTS[at]), Result(ids=("nowhere",))])
+def test_a_report_says_how_results_were_matched_which_are_kept_and_that_some_are_few_or_empty():
+    system = answering(lambda at: [page(at), Result(text=TEXTS[at]), Result(ids=("nowhere",))])
     first, *_, last = answered_by(system)[0].about
     assert "30 results for 10 queries; 10 (33%) known by their source and page (retriever.match_by=page)" in first
     assert "coverage" in last
     answers = system.answers
     system.answers = lambda queries, depth: answers(queries, depth)._replace(kept=4)
     assert any("4 of the answers" in sentence for sentence in answered_by(system)[0].about)
+    sentences = sentences_of(answering(lambda at: [page(at)] if at > 2 else []), k=5)
+    assert "2 of 10 queries got no result." in sentences
+    assert any("at most 1 result for a query, and k is 5" in sentence for sentence in sentences)
 
 
 def test_questions_without_an_answer_are_asked_too_and_only_those_that_were_asked_are_known():
     """Their empty results are none of the empty ones that are a fault."""
     queries = (*QUERIES[:4], *(replace(query, answerable=False) for query in QUERIES[4:7]))
     dataset = dataset_of([DOCUMENT], queries, {(str(at), f"m.pdf#{at}"): 1 for at in range(1, 5)})
-    system = System(lambda at: [page(at)] if at != 6 else [])
+    system = answering(lambda at: [page(at)] if at != 6 else [])
     answered, _, units = answered_by(system, dataset)
     assert len(system.asked) == 7
     assert [units[row] for row in (4, 5, 6)] == [["m.pdf#5"], [], ["m.pdf#7"]]
     assert not any("no result" in sentence for sentence in answered.ranker.sentences)
-    partly, _, _ = answered_by(Log({1, 2, 3, 4, 5, 6}), dataset)
-    never, _, _ = answered_by(Log({1, 2, 3, 4}), dataset)
+    partly, _, _ = answered_by(log(1, 2, 3, 4, 5, 6), dataset)
+    never, _, _ = answered_by(log(1, 2, 3, 4), dataset)
     for system_answers, rows in ((answered, [4, 5, 6]), (partly, [4, 5]), (never, [])):
         assert asked_unanswerable(system_answers.ranker, system_answers.items)[0].tolist() == rows
     assert "1 question of 7 never asked" in "".join(partly.ranker.sentences)
     assert {*not_measured(never.ranker, never.items)} == {metric.name for metric in PASSAGES.metrics}
     with pytest.raises(DatasetError, match="none of its 4 judged questions was asked"):
-        answered_by(Log({5, 6, 7}), dataset)
-
-
-@pytest.mark.parametrize("documents", [True, False])
-def test_ids_and_documents_that_are_not_the_same_are_refused(documents):
-    """The number of a row, beside a source that is what is judged."""
-    texts = [unpaged(str(at), text) for at, text in enumerate(TEXTS, start=1)]
-    judgments = {(str(at), str(at)): 1 for at in range(1, 11)}
-    dataset = dataset_of(texts if documents else (), QUERIES, judgments, "document")
-
-    def units_by(by=None):
-        system = System(lambda at: [Result((str(at % 7 + 3),), f"/data/{at}", text=TEXTS[at - 1])], by=by)
-        return answered_by(system, dataset)[2]
-
-    with pytest.raises(ConfigError, match=r"set retriever\.match_by=id or page"):
-        units_by()
-    assert units_by("page") == [[str(at)] for at in range(1, 11)]
-    assert units_by("id") == [[str(at % 7 + 3)] for at in range(1, 11)]
-    if documents:
-        assert units_by("text") == [[str(at)] for at in range(1, 11)]
+        answered_by(log(5, 6, 7), dataset)

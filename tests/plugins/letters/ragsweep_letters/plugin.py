@@ -8,6 +8,6 @@ PLUGIN = Plugin(
     about="retrieval by letters",
     conf=Path(__file__).parent / "conf",
     defaults={"alphabet": "latin", "vowels": "default"},
-    commands={"letters": Command("count the letters of a text", "ragsweep_letters.command:main")},
-    checks={"vowels": "ragsweep_letters.check:VowelCheck"},
+    commands={"letters": Command("count the letters of a text", "ragsweep_letters.components:count")},
+    checks={"vowels": "ragsweep_letters.components:VowelCheck"},
 )

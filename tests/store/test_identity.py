@@ -1,17 +1,24 @@
-"""Results are found again only by the code that computed them."""
+"""What names a stored result: the code that computed it, and the identity of the components that it was made with."""
 
 import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
+from typing import ClassVar
 
 import pytest
 from application import PROJECT
+from omegaconf import OmegaConf
 
+from ragsweep.config.walk import Walk
+from ragsweep.core import digest as digests
+from ragsweep.core.digest import DigestedTexts, digest_texts
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.store import code
+from ragsweep.store.component import Component, declared
 from ragsweep.store.identity import identity, own_settings
 
 PACKAGE = {
@@ -27,51 +34,35 @@ PACKAGE = {
 }
 
 
-@pytest.fixture
-def package(tmp_path, monkeypatch):
-    for name, text in PACKAGE.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path
-
-
 def digest(module):
     for function in (code._digest_of_folder, code._digest_of_rooms):
         function.cache_clear()
     return code.digest_of_module.__wrapped__(module)
 
 
-def test_a_change_in_the_package_of_a_module_is_another_code(package):
+def test_a_change_in_the_package_of_a_module_or_beside_a_single_file_is_another_code(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name, text in PACKAGE.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
     digests = [digest("theirs.ranker")]
     assert digest("theirs.ranker") == digests[0]
+    alone = digest("aside")
     for file in [file for file in PACKAGE if file.startswith("theirs/")]:
-        (package / file).write_text(f"{PACKAGE[file]}# changed\n")
+        (tmp_path / file).write_text(f"{PACKAGE[file]}# changed\n")
         digests.append(digest("theirs.ranker"))
     assert len({*digests}) == len(PACKAGE)
-
-
-def test_a_single_file_counts_with_those_beside_it(package):
-    before = digest("aside"), digest("theirs.ranker")
-    (package / "theirs/words.py").write_text("FACTOR = 2\n")
-    assert digest("aside") == before[0]
-    (package / "log.txt").write_text("Asked.")
-    assert digest("aside") == before[0]
-    (package / "aside_prompt.txt").write_text("Say so.")
-    assert digest("aside") != before[0]
-
-
-@pytest.fixture
-def rooms(tmp_path, monkeypatch):
-    """A copy of the kernel."""
-    copy = tmp_path / "ragsweep"
-    shutil.copytree(PROJECT / "src/ragsweep", copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(code, "our_folders", lambda: (copy,))
-    return copy
+    (tmp_path / "log.txt").write_text("Asked.")
+    assert digest("aside") == alone
+    (tmp_path / "aside_prompt.txt").write_text("Say so.")
+    assert digest("aside") != alone
 
 
 @pytest.mark.usefixtures("long_work")
-def test_the_room_of_a_module_and_those_below_it_are_its_code(rooms):
+def test_the_room_of_a_module_and_those_below_it_are_its_code(tmp_path, monkeypatch):
+    rooms = tmp_path / "ragsweep"
+    shutil.copytree(PROJECT / "src/ragsweep", rooms, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(code, "our_folders", lambda: (rooms,))
     for file, module, is_other in (
         ("retrieval/bm25.py", "ragsweep.retrieval.sparse", True),
         ("retrieval/bm25_prompt.txt", "ragsweep.retrieval.sparse", True),
@@ -86,57 +77,42 @@ def test_the_room_of_a_module_and_those_below_it_are_its_code(rooms):
             changed.write(f"# changed for {module}")
         assert (digest(module) != before) == is_other, (file, module)
 
-
-@pytest.mark.usefixtures("long_work")
-def test_the_code_of_a_run_is_that_of_the_rooms_that_compute(rooms):
-    def now():
+    def code_of_run():
         digest("ragsweep.tasks.metric")
         return code.digest_of_code.__wrapped__()
 
     for room, is_other in {"tasks": True, "retrieval": True, "report": False, "app": False}.items():
-        before = now()
+        before = code_of_run()
         (rooms / room / "new.py").write_text("NEW = True")
-        assert (now() != before) == is_other, room
+        assert (code_of_run() != before) == is_other, room
 
 
-def test_an_installed_package_is_known_by_its_version():
+def test_every_room_that_computes_counts():
+    """The rooms that a computing room imports decide its numbers, too, but for the store and the form of settings."""
+    lines = "".join(file.read_text() for room in code.ROOMS for file in (PROJECT / "src/ragsweep" / room).rglob("*.py"))
+    assert {*re.findall(r"(?m)^ *from ragsweep\.(\w+)", lines)} - {*code.ROOMS} == {"store", "config"}
+
+
+def test_an_installed_package_is_known_by_its_version(monkeypatch):
+    monkeypatch.setattr(metadata, "packages_distributions", cache(metadata.packages_distributions))
     assert digest("yaml.loader") == digest("yaml.dumper") != digest("numpy")
     assert digest("a_notebook") != digest("a_notebook")  # code that is in no file is found by nobody
 
 
-def test_another_version_of_a_package_that_computes_is_another_code(monkeypatch):
+def test_another_version_of_a_package_that_computes_is_another_code_and_these_are_required(monkeypatch):
     digests, version = [digest("ragsweep.retrieval.sparse")], code.version
     for package in ("pypdfium2", "PyStemmer", "faiss-cpu", "numpy", "torch"):
         monkeypatch.setattr(code, "version", lambda name, package=package: "0" if name == package else version(name))
         digests.append(digest("ragsweep.retrieval.sparse"))
     assert len({*digests}) == 6
-
-
-def test_the_packages_that_compute_are_required():
     required = [requirement for requirement in metadata.requires("ragsweep") if "extra ==" not in requirement]
     names = {re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower() for requirement in required}
     assert {name.lower() for name in code.LIBRARIES} <= names
 
 
-class Flipped(SparseRetriever):
-    def __init__(self, store, flip):
-        super().__init__(store)
-        object.__setattr__(self, "flip", flip)
-
-    def rank(self, search, depth):
-        return super().rank(replace(search, queries=search.queries[:: -1 if self.flip else 1]), depth)
-
-
-@dataclass(frozen=True, slots=True)
-class Cut(SparseRetriever):
-    letters: int = 99
-
-
-def test_what_is_no_plain_setting_is_never_found_again(store):
-    odd = Flipped(store, flip=object())
-    assert identity(odd) != identity(odd)
-    assert own_settings(Cut(store, letters=1), SparseRetriever) == {"letters": 1}
-    assert own_settings(SparseRetriever(store), SparseRetriever) == {}
+def test_the_digest_of_texts_is_the_same_when_it_is_remembered():
+    texts = ("ab", "c")
+    assert digest_texts(DigestedTexts(texts)) == digest_texts(texts) != digest_texts(("a", "bc"))
 
 
 RANK = """
@@ -152,7 +128,6 @@ for store in map(Store, sys.argv[1:]):
     print(rank(SparseRetriever(store), Search(("iron iron zinc", "iron zinc tea and more"), ("iron",)), 2).scores)
     print("--")
 """
-
 
 EDITS = {
     "retrieval/bm25.py": ("tf * (k1 + 1)", "tf * (k1 + 4)"),
@@ -203,14 +178,74 @@ class Forgetful(Named):
         super().__init__(model)
 
 
-def test_settings_that_a_subclass_adds_count_and_what_it_does_not_keep_is_never_found():
+class Flipped(SparseRetriever):
+    def __init__(self, store, flip):
+        super().__init__(store)
+        object.__setattr__(self, "flip", flip)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut(SparseRetriever):
+    letters: int = 99
+
+
+def test_settings_that_a_subclass_adds_count_and_what_it_does_not_keep_is_never_found(store):
     assert identity(WithPrefix("a", "x")) == identity(WithPrefix("a", "x"))
     assert identity(WithPrefix("a", "x")) != identity(WithPrefix("a", "y"))
     assert identity(Named("a")) == identity(Named("a")) != identity(Named("b"))
-    assert identity(Forgetful("a", "x")) != identity(Forgetful("a", "x"))
+    for odd in (Forgetful("a", "x"), Flipped(store, flip=object())):  # or what is no plain setting
+        assert identity(odd) != identity(odd)
+    assert own_settings(Cut(store, letters=1), SparseRetriever) == {"letters": 1}
+    assert own_settings(SparseRetriever(store), SparseRetriever) == {}
 
 
-def test_every_room_that_computes_counts():
-    """The rooms that a computing room imports decide its numbers, too, but for the store and the form of settings."""
-    lines = "".join(file.read_text() for room in code.ROOMS for file in (PROJECT / "src/ragsweep" / room).rglob("*.py"))
-    assert {*re.findall(r"(?m)^ *from ragsweep\.(\w+)", lines)} - {*code.ROOMS} == {"store", "config"}
+class Apart:
+    libraries: ClassVar = ("numpy",)
+
+    @property
+    def fingerprint(self):
+        return self.absent
+
+
+def test_a_class_without_the_base_has_its_defaults_but_not_where_its_own_property_fails():
+    assert declared(Apart(), "libraries") == ("numpy",)
+    assert declared(Apart(), "without_effect") == Component().without_effect == ()
+    with pytest.raises(AttributeError, match="absent"):
+        declared(Apart(), "fingerprint")
+
+
+MAKERS = """
+class Cutoff:
+    def __init__(self, most=3):
+        self.most = most
+
+class Lazy:
+    def __init__(self, most=3):
+        self._wanted, self.most = most, None
+
+def strict(): return Cutoff(1)
+def lax(): return Cutoff(9)
+def first(): return lambda: 1
+def second(): return lambda: 2
+def same(of, times=1): return of
+"""
+INNER = {"_target_": "makers.Cutoff", "most": 2}
+MADE = [  # a function or class, and its settings: each gives something else, though many objects of the same class
+    *(("strict", {}), ("lax", {}), ("first", {}), ("second", {}), ("Lazy", {"most": 1}), ("Lazy", {"most": 2})),
+    *(("same", {"of": INNER}), ("same", {"of": INNER, "times": 2}), ("same", {"of": {**INNER, "most": 4}})),
+]
+
+
+def test_what_makes_a_component_and_all_that_it_is_given_counts(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "makers.py").write_text(MAKERS)
+
+    def walked(name, settings):
+        walk = Walk(OmegaConf.create({"task": {"_target_": f"makers.{name}", **settings}}))
+        walk.build("task")
+        return walk
+
+    made, again = ([digests.digest(walked(*row).identity()) for row in MADE] for _ in range(2))
+    assert made == again
+    assert [row for row, one in zip(MADE, made, strict=True) if made.count(one) > 1] == []
+    assert walked("Lazy", {"most": 2}).settings == {"task.most": 2}
