@@ -2,28 +2,14 @@
 
 import tracemalloc
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import combinations
 from math import ceil
 
-import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom
+from rankings import SPARSE, dataset_of, paged
 
-from ragsweep.datasets import (
-    Collection,
-    Dataset,
-    Document,
-    FixedChunker,
-    Judgment,
-    PageChunker,
-    Qrels,
-    Query,
-    RecursiveChunker,
-)
-from ragsweep.retrieval import SparseRetriever
-from ragsweep.store.stage_store import NO_STORE
+from ragsweep.datasets import FixedChunker, RecursiveChunker
 from ragsweep.text.near_copies import similar
 from ragsweep_audit.dataset_audit import audit
 from ragsweep_audit.findings import uncovered
@@ -31,51 +17,21 @@ from ragsweep_audit.findings.duplicates import DuplicatePassages, DuplicateQueri
 from ragsweep_audit.findings.finding import Audited
 from ragsweep_audit.findings.garbled import GarbledText
 from ragsweep_audit.findings.query_wording import CopiedQueries, DependentQueries
-from ragsweep_audit.findings.shifted import ShiftedPages, sign_flip_p
-from ragsweep_audit.findings.swapped import SwappedJudgments, mutual_p
 
-LEVEL = 0.01
+FIRST = {("q1", "a.pdf#1"): 1}
 
 
-FIRST = (Judgment("q1", "a.pdf#1", 1),)
-
-
-def dataset_of(pages, queries=("What of iron?",), judgments=FIRST, **fields):
+def made(pages, queries=("What of iron?",), judgments=FIRST, **fields):
     """A dataset of documents, each a list of pages, with queries q1, q2, ..."""
-    documents = tuple(
-        Document.from_pages(name, ((str(n), f"{name}#{n}", text) for n, text in enumerate(texts, start=1)))
-        for name, texts in pages.items()
-    )
-    asked = tuple(Query(f"q{number}", text) for number, text in enumerate(queries, start=1))
-    chunker = fields.pop("chunker", PageChunker())
-    collection = Collection("small", fields.pop("unit", "page"), documents, asked, tuple(judgments), **fields)
-    return Dataset.from_collection(collection, chunker)
+    asked = {f"q{number}": text for number, text in enumerate(queries, start=1)}
+    return dataset_of([paged(name, *texts) for name, texts in pages.items()], asked, judgments, **fields)
 
 
-def with_units(dataset, unit):
-    """The same dataset with other judged units."""
-    qrels = dataset.qrels
-    return replace(dataset, qrels=Qrels(qrels.query, np.asarray(unit), qrels.grade))
+def findings_of(finding, dataset, relevance_level=1):
+    return [*finding.find(Audited(dataset, relevance_level))]
 
 
-def shifted(dataset, by, where=None):
-    """The dataset with the judged pages of some judgments, or of all, moved by a number of pages."""
-    unit = dataset.qrels.unit
-    moved = np.clip(unit + by, 0, len(dataset.units) - 1)
-    return with_units(dataset, moved if where is None else np.where(where, moved, unit))
-
-
-def findings_of(finding, dataset, relevance_level=1, **settings):
-    return [*finding.find(Audited(dataset, relevance_level, **settings))]
-
-
-def findings_of_shifts(dataset, level=LEVEL):
-    return findings_of(ShiftedPages(), dataset, level=level)
-
-
-def findings_of_swaps(dataset, level=LEVEL):
-    return findings_of(SwappedJudgments(), dataset, level=level)
-
+# What cannot be found or measured
 
 COVERAGE = (
     *(uncovered.AbsentUnits(), uncovered.PagesWithoutText(), uncovered.QueriesWithoutJudgments()),
@@ -83,16 +39,14 @@ COVERAGE = (
 )
 
 
-def coverage(dataset, relevance_level):
+def coverage(dataset, relevance_level=1):
     return audit(Audited(dataset, relevance_level), COVERAGE).findings
 
 
 def test_what_cannot_be_found_or_measured_is_found():
-    judgments = (Judgment("q1", "a.pdf#3", 1), Judgment("q1", "a.pdf#90", 1), Judgment("q2", "a.pdf#1", 0))
-    judgments = (*judgments, Judgment("q4", "a.pdf#2", 1))
+    judgments = {("q1", "a.pdf#3"): 1, ("q1", "a.pdf#90"): 1, ("q2", "a.pdf#1"): 0, ("q4", "a.pdf#2"): 1}
     queries = [f"What of {name}?" for name in "abcd"]
-    pages = {"a.pdf": ["iron and tea", "", "fever"]}
-    findings = coverage(dataset_of(pages, queries, judgments, skipped=("c.pdf",)), 1)
+    findings = coverage(made({"a.pdf": ["iron and tea", "", "fever"]}, queries, judgments, skipped=("c.pdf",)))
     assert [(finding.kind, finding.count, finding.out_of, finding.examples) for finding in findings] == [
         ("absent_units", 2, 3, ("a.pdf#2", "a.pdf#90")),
         ("pages_without_text", 1, 3, ("a.pdf#2",)),
@@ -101,139 +55,39 @@ def test_what_cannot_be_found_or_measured_is_found():
         ("skipped_documents", 1, 2, ("c.pdf",)),
     ]
     assert "at most 0.250, as nothing relevant can be found for 1 query of 2" in findings[0].text
+    judgments = {(f"q{n}", unit): 1 for n in range(1, 3001) for unit in ("a.pdf#1", *["a.pdf#9"][: n == 1])}
+    [absent, *_] = coverage(made({"a.pdf": ["iron"]}, [f"What {n}?" for n in range(3000)], judgments))
+    assert "at most 0.9998" in absent.cost  # 2999.5 of 3000, which is not shown as 1
 
 
-def test_questions_that_the_documents_do_not_answer_need_no_judgment():
-    items = dataset_of({"a.pdf": ["iron and tea"]}, ["What of iron?", "Why?", "Who?"], (Judgment("q1", "a.pdf#1", 1),))
-    marked = replace(items, queries=(*items.queries[:2], replace(items.queries[2], answerable=False)))
-    [finding] = coverage(marked, 1)
+def test_questions_that_the_documents_do_not_answer_need_no_judgment_and_a_lower_grade_scores_in_ndcg_alone():
+    items = made({"a.pdf": ["iron and tea"]}, ["What of iron?", "Why?", "Who?"])
+    first, *unanswered = items.queries
+    marked = [replace(query, answerable=False) for query in unanswered]
+    [finding] = coverage(replace(items, queries=(first, unanswered[0], marked[1])))
     assert (finding.count, finding.out_of, finding.examples) == (1, 2, ("q2",))
     assert "answerable: false" in finding.advice
-    all_marked = (items.queries[0], *(replace(query, answerable=False) for query in items.queries[1:]))
-    assert not coverage(replace(items, queries=all_marked), 1)
+    assert not coverage(replace(items, queries=(first, *marked)))
+    for grade, exception in ((0, False), (1, True)):
+        judgments = {("q1", "a.pdf#1"): 2, ("q2", "a.pdf#1"): grade}
+        [finding] = coverage(made({"a.pdf": ["iron"]}, ["What?", "Who?"], judgments), 2)
+        assert finding.cost.startswith("They score 0")
+        assert ("NDCG" in finding.cost) is exception
 
 
-def test_pages_counted_from_0_are_found(manual_pages):
-    [finding] = findings_of_shifts(shifted(manual_pages, -1))
-    assert "Judged pages look counted from 0: +1 raises the hit rate@5 of BM25 from" in finding.problem
-    assert finding.details["offset"] == 1
-    now, then = finding.details["hit_rate"]
-    assert now + 0.3 < then
+HALF = ("iron tablets", "iron and tea", "rest", "sleep")  # iron is in exactly half of them
 
 
-@pytest.mark.parametrize("by", [-2, -1, 1, 2])
-def test_a_part_of_the_judgments_that_is_shifted_is_found(manual_pages, by):
-    [finding] = findings_of_shifts(shifted(manual_pages, by, manual_pages.qrels.query % 3 == 0))
-    assert finding.details["offset"] == -by
-    named = {int(query_id) - 1 for query_id in finding.examples}
-    assert len([row for row in named if row % 3 == 0]) > 2 * len([row for row in named if row % 3])
+def test_queries_for_which_nothing_is_found_are_counted():
+    queries = ("Eisen", "iron", "tea", "tablets")
+    items = made({"a.pdf": HALF}, queries, {(f"q{number}", "a.pdf#1"): 1 for number in range(1, 5)})
+    for retriever, count in ((SPARSE, 2), (replace(SPARSE, backend="bm25s"), 1), (None, 0)):
+        findings = audit(Audited(items, retriever=retriever)).findings
+        silent = [(finding.count, finding.out_of) for finding in findings if finding.kind == "nothing_found"]
+        assert silent == [(count, 4)] * bool(count), retriever
 
 
-def test_the_level_decides_whether_a_shift_is_found(manual_pages):
-    a_fifth = shifted(manual_pages, -1, manual_pages.qrels.query % 5 == 0)
-    assert findings_of_shifts(a_fifth, 0.05)
-    assert not findings_of_shifts(a_fifth, 1e-12)
-
-
-def test_a_document_that_is_shifted_alone_is_named(manual_pages):
-    twice = _two_documents(manual_pages)
-    first = twice.qrels.unit < 20
-    alone = findings_of_shifts(shifted(twice, -1, first))
-    assert [(finding.details["source"], finding.details["offset"]) for finding in alone] == [("first.pdf", 1)]
-    assert not findings_of_shifts(twice)
-
-
-def _two_documents(dataset):
-    """The first 20 pages as a document of their own."""
-    named = [
-        replace(passage, source="first.pdf" if unit < 20 else "second.pdf")
-        for passage, unit in zip(dataset.passages, dataset.passage_units, strict=True)
-    ]
-    return replace(dataset, passages=tuple(named))
-
-
-def test_printed_page_numbers_are_told_from_a_constant_shift(manual_pages):
-    printed = [
-        replace(passage, text=f"{passage.text}\n{passage.page + 1 - 7}" if passage.page > 7 else passage.text)
-        for passage in manual_pages.passages
-    ]
-    numbered = replace(manual_pages, passages=tuple(printed))
-    assert not findings_of_shifts(numbered)
-    [finding] = findings_of_shifts(shifted(numbered, -7))
-    assert "Judged pages look like printed page numbers" in finding.problem
-
-
-def test_only_pages_can_be_shifted(manual_pages):
-    for unit in ("document", "passage"):
-        assert not findings_of_shifts(replace(shifted(manual_pages, -1), unit=unit))
-
-
-def test_a_shift_is_as_likely_as_signs_drawn_at_random_say():
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        differences = rng.normal(0.3, 1, 12)
-        signs = np.array(list(product((-1, 1), repeat=12)))
-        exact = (signs @ differences >= differences.sum() - 1e-9).mean()
-        assert sign_flip_p(differences) == pytest.approx(exact, abs=0.02)
-
-
-def test_offsets_that_are_as_good_as_their_opposites_seldom_raise_an_alarm():
-    rng = np.random.default_rng(1)
-    alarms = [sign_flip_p(rng.exponential(1, 40) * rng.choice([-1, 0, 1], 40)) <= 0.05 for _ in range(2000)]
-    assert np.mean(alarms) < 0.07
-
-
-def swapped(dataset, pairs):
-    """The dataset with the judged units of pairs of queries exchanged."""
-    query = dataset.qrels.query.copy()
-    for one, other in pairs:
-        query[dataset.qrels.query == one], query[dataset.qrels.query == other] = other, one
-    return replace(dataset, qrels=Qrels(query, dataset.qrels.unit, dataset.qrels.grade))
-
-
-def test_judgments_that_are_swapped_are_found(manual_pages):
-    pairs = [(row, row + 60) for row in range(15)]
-    [finding] = findings_of_swaps(swapped(manual_pages, pairs))
-    named = {tuple(int(query_id) - 1 for query_id in example.split(" and ")) for example in finding.examples}
-    assert len(named & {*pairs}) > len(named) / 2
-    assert finding.count == 2 * len(named) >= 6
-
-
-def test_the_level_decides_whether_swaps_are_found(manual_pages):
-    assert not findings_of_swaps(swapped(manual_pages, [(row, row + 60) for row in range(15)]), 1e-6)
-    assert not findings_of_swaps(manual_pages)
-
-
-def pairings(numbers):
-    """All ways to put numbers into pairs, each as the number that stands at each place."""
-    if not numbers:
-        yield {}
-    for other in numbers[1:]:
-        left = [number for number in numbers[1:] if number != other]
-        yield from ({**rest, numbers[0]: other, other: numbers[0]} for rest in pairings(left))
-
-
-def test_mutual_pulls_are_told_from_others_as_trying_all_pairings_tells():
-    rng = np.random.default_rng(0)
-    for _ in range(5):
-        pulls = rng.exponential(1, (6, 6)) * (rng.random((6, 6)) < 0.5)
-        np.fill_diagonal(pulls, 0)
-        sums = [
-            sum(pulls[i, j] * pulls[to[j], to[i]] for i in range(6) for j in range(6) if to[j] != i)
-            for to in pairings([*range(6)])
-        ]
-        actual = (pulls * pulls.T).sum() * 4 / 5
-        assert mutual_p(pulls) == pytest.approx(np.mean(np.array(sums) >= actual - 1e-9), abs=0.06)
-
-
-@pytest.mark.usefixtures("long_work")
-def test_pulls_without_a_direction_raise_an_alarm_as_seldom_as_the_level_says(times):
-    rng, number, alarms = np.random.default_rng(1), times(1000), 0
-    for _ in range(number):
-        pulls = rng.exponential(1, (30, 30)) * (rng.random((30, 30)) < 0.1)
-        np.fill_diagonal(pulls, 0)
-        alarms += mutual_p(pulls) <= 0.01
-    assert alarms <= binom.ppf(0.999, number, 0.01)
+# Copies
 
 
 @given(st.lists(st.sets(st.sampled_from("abcdefgh")), max_size=12), st.sampled_from([0.5, 0.6, 0.75, 0.8, 1.0]))
@@ -241,9 +95,8 @@ def test_similar_sets_are_those_that_comparing_all_pairs_finds(sets, least):
     def jaccard(one, other):
         return len(one & other) / len(one | other) if one | other else 0
 
-    pairs = {
-        (one, other) for one, other in combinations(range(len(sets)), 2) if jaccard(sets[one], sets[other]) >= least
-    }
+    all_pairs = combinations(range(len(sets)), 2)
+    pairs = {(one, other) for one, other in all_pairs if jaccard(sets[one], sets[other]) >= least}
     listed = {tuple(pair) for pair in similar([sorted(elements) for elements in sets], least).tolist()}
     assert listed <= pairs
     first = [sets.index(elements) for elements in sets]  # of equal sets, the first stands for all of them
@@ -267,13 +120,12 @@ PAIRS = [  # two queries, and whether they ask the same
 
 
 def copied_queries(queries, judgments=FIRST, level=1):
-    return findings_of(
-        DuplicateQueries(near=0.9), dataset_of({"a.pdf": ["iron", "", "tea"]}, queries, judgments), level
-    )
+    dataset = made({"a.pdf": ["iron", "", "tea"]}, queries, judgments)
+    return findings_of(DuplicateQueries(near=0.9), dataset, level)
 
 
 def test_queries_that_ask_the_same_are_copies():
-    judgments = (Judgment("q1", "a.pdf#1", 1), Judgment("q2", "a.pdf#3", 1))
+    judgments = {("q1", "a.pdf#1"): 1, ("q2", "a.pdf#3"): 1}
     for one, other, are_copies in PAIRS:
         findings = copied_queries([one, other, "What of malaria tests?"], judgments)
         assert [finding.examples for finding in findings] == [("q1 and q2",)] * are_copies, (one, other)
@@ -281,12 +133,9 @@ def test_queries_that_ask_the_same_are_copies():
     venules, arterioles = "Venules are larger than arterioles.", "Arterioles are larger than venules."
     [finding] = copied_queries([venules, arterioles, arterioles.upper()])  # beside another one with the same words
     assert finding.examples == ("q2 and q3",)
-
-
-def test_the_relevance_level_decides_whether_copies_of_a_query_have_the_same_judgments():
     queries = ["How is iron taken daily?", "How is iron taken daily, please?"]
-    judgments = [Judgment(query, "a.pdf#1", 2) for query in ("q1", "q2")] + [Judgment("q1", "a.pdf#2", 1)]
-    for level, differing in ((1, 1), (2, 0)):
+    judgments = {("q1", "a.pdf#1"): 2, ("q2", "a.pdf#1"): 2, ("q1", "a.pdf#2"): 1}
+    for level, differing in ((1, 1), (2, 0)):  # the relevance level decides which judgments count
         [finding] = copied_queries(queries, judgments, level)
         assert finding.details["pairs_with_different_judgments"] == differing
 
@@ -296,21 +145,20 @@ WEEKLY = LONG.replace("daily", "weekly", 1)
 
 
 def copied_passages(pages, near=0.8, **given):
-    return findings_of(DuplicatePassages(near=near), dataset_of(pages, **given))
+    return findings_of(DuplicatePassages(near=near), made(pages, **given))
 
 
 def relevant_to_q1(*units):
-    return [Judgment("q1", unit, 1) for unit in units]
+    return {("q1", unit): 1 for unit in units}
 
 
 def test_a_copy_of_a_relevant_page_that_is_not_judged_is_found():
     pages = {"a.pdf": [LONG, "Fever in a child"], "b.pdf": [WEEKLY, "A short page"]}
-    asked = {"queries": ["What of iron?", "What of fever?"]}
-    judgments = [*relevant_to_q1("a.pdf#1"), Judgment("q2", "a.pdf#2", 1)]
-    [finding] = copied_passages(pages, judgments=judgments, **asked)
+    asked = {"queries": ["What of iron?", "What of fever?"], "judgments": {**FIRST, ("q2", "a.pdf#2"): 1}}
+    [finding] = copied_passages(pages, **asked)
     assert finding.examples == ("a.pdf#1 and b.pdf#1",)
     assert finding.details["affected_queries"] == ["q1"]
-    assert not copied_passages(pages, 0.99, judgments=judgments, **asked)
+    assert not copied_passages(pages, 0.99, **asked)
     [finding] = copied_passages(pages, judgments=relevant_to_q1("a.pdf#1", "b.pdf#1"))
     assert finding.details["affected_queries"] == []
     pages = {name: ["A cover page", LONG] for name in ("a.pdf", "b.pdf")}  # of passages, the second page is relevant
@@ -320,13 +168,7 @@ def test_a_copy_of_a_relevant_page_that_is_not_judged_is_found():
         assert (finding.out_of, finding.details["affected_queries"]) == (2, affected)
 
 
-def test_in_a_large_corpus_only_exact_copies_are_found(monkeypatch):
-    monkeypatch.setattr("ragsweep_audit.findings.duplicates.MOST_COMPARED", 2)
-    [finding] = copied_passages({"a.pdf": [LONG, WEEKLY], "b.pdf": [LONG.upper()]})
-    assert finding.examples == ("a.pdf#1 and b.pdf#1",)
-
-
-def test_copies_are_named_by_their_pages_or_on_one_page_by_their_ids():
+def test_copies_are_named_by_their_pages_or_on_one_page_by_their_ids(monkeypatch):
     pages, halves = f"{LONG} {LONG.upper()}", FixedChunker(len(LONG), 0, "characters")
     [finding] = copied_passages({"a.pdf": [pages], "b.pdf": [pages]}, 0.7, chunker=halves)
     assert finding.details["pairs"] > 1
@@ -334,48 +176,40 @@ def test_copies_are_named_by_their_pages_or_on_one_page_by_their_ids():
     [finding] = copied_passages({"a.pdf": [f"{LONG} {LONG}"]}, 0.7, chunker=halves, unit="passage")
     first, second = finding.examples[0].split(" and ")
     assert first != second
+    monkeypatch.setattr("ragsweep_audit.findings.duplicates.MOST_COMPARED", 2)
+    [finding] = copied_passages({"a.pdf": [LONG, WEEKLY], "b.pdf": [LONG.upper()]})
+    assert finding.examples == ("a.pdf#1 and b.pdf#1",), "in a large corpus, exact copies alone"
 
 
 def test_passages_that_overlap_are_no_copies():
     words = " ".join(f"word{number}" for number in range(200))
     overlapping = {"chunker": RecursiveChunker(200, 180), "unit": "passage"}
-    assert len(dataset_of({"a.pdf": [words]}, **overlapping).passages) > 2
+    assert len(made({"a.pdf": [words]}, **overlapping).passages) > 2
     assert not copied_passages({"a.pdf": [words]}, 0.5, **overlapping)
     assert copied_passages({"a.pdf": [words], "b.pdf": [words]}, 0.5)
 
 
-def test_a_ceiling_below_1_is_not_shown_as_1():
-    judgments = [Judgment(f"q{n}", unit, 1) for n in range(1, 3001) for unit in ("a.pdf#1", *["a.pdf#9"][: n == 1])]
-    [absent, *_] = coverage(dataset_of({"a.pdf": [LONG]}, [f"What {n}?" for n in range(3000)], tuple(judgments)), 1)
-    assert "at most 0.9998" in absent.cost  # 2999.5 of 3000
-
-
-def test_only_queries_with_a_lower_grade_score_more_than_0_in_ndcg():
-    for grade, exception in ((0, False), (1, True)):
-        judgments = (Judgment("q1", "a.pdf#1", 2), Judgment("q2", "a.pdf#1", grade))
-        [finding] = coverage(dataset_of({"a.pdf": [LONG]}, ["What?", "Who?"], judgments), 2)
-        assert finding.cost.startswith("They score 0")
-        assert ("NDCG" in finding.cost) is exception
+# The wording of queries
 
 
 def copied_from(page, *queries, share=0.8):
-    judgments = [Judgment(f"q{number}", "a.pdf#1", 1) for number in range(1, len(queries) + 1)]
-    return findings_of(CopiedQueries(share=share), dataset_of({"a.pdf": [page]}, queries, judgments))
+    judgments = {(f"q{number}", "a.pdf#1"): 1 for number in range(1, len(queries) + 1)}
+    return findings_of(CopiedQueries(share=share), made({"a.pdf": [page]}, queries, judgments))
 
 
-def test_copied_questions_are_those_whose_words_stand_in_a_row_in_the_answer():
+def test_copied_questions_are_those_whose_words_stand_in_a_row_in_the_answer_and_others_cannot_stand_alone():
+    """A word of six letters has five bigrams in a script without spaces: six of them are not six words."""
     page = "Haemoglobin below 11 g/dl needs iron tablets, which are taken daily with lemon water."
     queries = ["Iron tablets, which are taken daily with what?", "How does one take tablets of iron every day?"]
     [finding] = copied_from(page, *queries)
     assert (finding.examples, finding.out_of) == (("q1",), 2)
     assert not copied_from(page, *queries, share=1.0)
-
-
-def test_one_term_in_a_script_without_spaces_is_no_copied_question():
-    """A word of six letters has five bigrams there: six of them are not six words."""
     page = "ผู้ป่วยควรได้รับยาพาราเซตามอลขนาดห้าร้อยมิลลิกรัม 抗生物質の投与"
     [finding] = copied_from(page, "พาราเซตามอล", "抗生物質の投与", "ผู้ป่วยควรได้รับยาพาราเซตามอล")
     assert finding.examples == ("q3",)
+    queries = ["What does this passage say?", "Which test finds malaria?"]
+    [finding] = findings_of(DependentQueries(), made({"a.pdf": ["iron"]}, queries))
+    assert (finding.count, finding.out_of, finding.examples) == (1, 2, ("q1",))
 
 
 def test_a_query_of_twice_the_length_takes_at_most_twice_the_memory():
@@ -401,11 +235,7 @@ def test_a_query_is_copied_if_a_run_of_its_words_is_in_the_answer(query, answer,
     assert bool(copied_from(" ".join(["x", *answer]), " ".join(query) or "y", share=share)) == expected
 
 
-def test_queries_that_cannot_stand_alone_are_found():
-    queries = ["What does this passage say?", "Which test finds malaria?"]
-    [finding] = findings_of(DependentQueries(), dataset_of({"a.pdf": ["iron"]}, queries))
-    assert (finding.count, finding.out_of, finding.examples) == (1, 2, ("q1",))
-
+# Damaged text
 
 CLEAN = "The officer visits every household once a month, and writes births and deaths into the register (S-2)."
 DAMAGED = {
@@ -414,8 +244,6 @@ DAMAGED = {
     "ligatures, which no query has": "The o\ufb03cer \ufb01nds the \ufb01rst \ufb02uid in the o\ufb03ce.",
     "letters apart": "W a s h y o u r h a n d s before you eat.",
 }
-
-
 UNUSUAL = [
     CLEAN,
     "\uf0b7 Appliances\n\uf0b7 Entertainment\n\uf0b7 Services",  # bullets of a symbol font
@@ -428,7 +256,7 @@ UNUSUAL = [
 
 
 def garbled(*pages, share=0.05):
-    return findings_of(GarbledText(share=share), dataset_of({"a.pdf": pages}))
+    return findings_of(GarbledText(share=share), made({"a.pdf": pages}))
 
 
 def test_damaged_text_is_found_with_its_cause_and_unusual_text_is_not():
@@ -442,17 +270,3 @@ def test_damaged_text_is_found_with_its_cause_and_unusual_text_is_not():
     apart = "N o t e s on the use of salt"  # damage only if they spell a word of the corpus
     assert not garbled(apart)
     assert garbled(apart, "The notes of the officer.")
-
-
-SPARSE = SparseRetriever(NO_STORE)
-HALF = ("iron tablets", "iron and tea", "rest", "sleep")  # iron is in exactly half of them
-
-
-@pytest.mark.parametrize(("retriever", "count"), [(SPARSE, 2), (replace(SPARSE, backend="bm25s"), 1), (None, 0)])
-def test_queries_for_which_nothing_is_found_are_counted(retriever, count):
-    queries = ("Eisen", "iron", "tea", "tablets")
-    judgments = [Judgment(f"q{number}", "a.pdf#1", 1) for number in range(1, 5)]
-    items = dataset_of({"a.pdf": HALF}, queries, judgments)
-    findings = audit(Audited(items, retriever=retriever)).findings
-    silent = [(finding.count, finding.out_of) for finding in findings if finding.kind == "nothing_found"]
-    assert silent == [(count, 4)] * bool(count)

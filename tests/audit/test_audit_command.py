@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from application import assert_refused
+from application import assert_refused, succeeded
 
 from ragsweep.app.commands import composed
 from ragsweep.experiment import Experiment
@@ -20,9 +20,8 @@ def audit(application, *given):
     return application.script_here("audit", *given, *KEPT)
 
 
-def test_findings_are_printed_with_what_they_cost_and_what_to_do(application, dataset):
-    process = audit(application, *dataset)
-    assert process.returncode == 0, process.stderr
+def test_findings_are_printed_with_what_they_cost_and_what_to_do_and_the_bundled_manual_has_none(application, dataset):
+    process = succeeded(audit(application, *dataset))
     assert process.stdout.partition("\n\ncould be missed\n")[0].splitlines() == [
         "small: 6 passages, 7 units, 5 queries, 6 judgments",
         "relevant pages: 5 expected, 5 present, 0 missing",
@@ -35,12 +34,7 @@ def test_findings_are_printed_with_what_they_cost_and_what_to_do(application, da
         "not checked",
         "  unjudged: not looked for: that needs a retriever with an encoder.",
     ]
-
-
-def test_the_bundled_manual_has_no_findings(application):
-    process = audit(application)
-    assert process.returncode == 0, process.stderr
-    assert "\nThe audit found nothing wrong with the dataset.\n" in process.stdout
+    assert "\nThe audit found nothing wrong with the dataset.\n" in succeeded(audit(application)).stdout
 
 
 def test_findings_as_json_are_those_of_a_run(application, dataset):
@@ -55,17 +49,14 @@ def test_findings_as_json_are_those_of_a_run(application, dataset):
     assert sentences.startswith("1 page without text (fever.pdf#3). They are never retrieved.")
 
 
-def test_a_kind_that_is_not_accepted_is_exit_status_3(application, dataset):
-    process = audit(application, *dataset, "audit.fail_on=[pages_without_text]")
+def test_a_kind_that_is_not_accepted_is_exit_status_3_and_stops_a_run_or_a_sweep_before_it_starts(application, dataset):
+    refused = [*dataset, "audit.fail_on=[pages_without_text]"]
+    process = audit(application, *refused)
     assert process.returncode == 3
     assert "pages_without_text (1 of 7)" in process.stdout
     assert audit(application, *dataset, "audit.fail_on=[shifted_pages]").returncode == 0
-
-
-def test_a_kind_that_is_not_accepted_stops_a_run_or_a_sweep_before_it_starts(application, dataset):
-    given = [*dataset, *KEPT, "audit.fail_on=[pages_without_text]"]
     for mode in ([], ["-m", "k=1,2"]):
-        process = application.script_here("run", *mode, *given)
+        process = application.script_here("run", *mode, *refused, *KEPT)
         assert process.returncode == 3
         assert "audit.fail_on does not accept pages_without_text (1)" in process.stderr.splitlines()[-1]
     assert application.runs() == []
@@ -82,11 +73,11 @@ def test_the_audit_changes_no_parameter_and_no_digest(application, dataset):
 def test_an_installed_package_adds_a_finding(application, dataset, tmp_path):
     """The class is that of docs/recipes.md."""
     [code] = re.findall(r"```python\n(from ragsweep_audit.findings.*?)```", RECIPES.read_text(), re.DOTALL)
-    (tmp_path / "shouting-1.0.dist-info").mkdir()
+    about = tmp_path / "shouting-1.0.dist-info"
+    about.mkdir()
     (tmp_path / "shouting.py").write_text(code)
-    (tmp_path / "shouting-1.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: shouting\nVersion: 1.0\n")
-    entry_point = "[ragsweep_audit.findings]\nshouting = shouting:ShoutingQueries\n"
-    (tmp_path / "shouting-1.0.dist-info/entry_points.txt").write_text(entry_point)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: shouting\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[ragsweep_audit.findings]\nshouting = shouting:ShoutingQueries\n")
     queries = tmp_path / "loud.json"
     queries.write_text('[{"query": "WHICH TEST FINDS MALARIA?", "relevant_docs": ["fever.pdf#2"]}]')
     given = [*dataset[:-1], f"dataset.queries={queries}", *KEPT, "audit.fail_on=[shouting_queries]"]

@@ -61,13 +61,9 @@ class Clean:
         return token_counts(self.items.texts, MINILM, NO_STORE)
 
     @cached_property
-    def copied_passages(self):
-        """How many copies there are without the fault."""
-        return number_of_copies(DuplicatePassages(), self.items)
-
-    @cached_property
-    def copied_queries(self):
-        return number_of_copies(DuplicateQueries(), self.items)
+    def copies(self):
+        """How many copies of passages and of queries there are without the fault."""
+        return [number_of_copies(finder, self.items) for finder in (DuplicatePassages(), DuplicateQueries())]
 
     def recall(self, query, unit):
         """Recall@5 of BM25 for each query, shape [queries]."""
@@ -135,7 +131,7 @@ def copy_passages(clean, share, rng):
         units=items.units + tuple(f"copy#{number}" for number in range(len(copies))),
         passage_units=np.concatenate([items.passage_units, units]),
     )
-    return number_of_copies(DuplicatePassages(), more) >= clean.copied_passages + FOUND * len(copies), True
+    return number_of_copies(DuplicatePassages(), more) >= clean.copies[0] + FOUND * len(copies), True
 
 
 def copy_queries(clean, share, rng):
@@ -147,7 +143,7 @@ def copy_queries(clean, share, rng):
         for row in chosen
     ]
     more = replace(items, queries=items.queries + tuple(copies))
-    return number_of_copies(DuplicateQueries(), more) >= clean.copied_queries + FOUND * len(copies), True
+    return number_of_copies(DuplicateQueries(), more) >= clean.copies[1] + FOUND * len(copies), True
 
 
 def lengthen(clean, share, rng):
@@ -158,27 +154,22 @@ def lengthen(clean, share, rng):
     return UnreadTexts().of("passage", clean.items.texts, lengths, "minilm") is not None, True
 
 
-FAULTS = {
-    "shifted pages": shift,
-    "swapped judgments": swap,
-    "removed pages": remove,
-    "near copies of passages": copy_passages,
-    "near copies of queries": copy_queries,
-    "passages that are too long": lengthen,
+FAULTS = {  # what injects it, and the share that must be found, of those that matter
+    "shifted pages": (shift, FOUND),
+    "swapped judgments": (swap, FOUND_SWAPS),
+    "removed pages": (remove, FOUND),
+    "near copies of passages": (copy_passages, FOUND),
+    "near copies of queries": (copy_queries, FOUND),
+    "passages that are too long": (lengthen, FOUND),
 }
 TIMES = dict.fromkeys(FAULTS, 200) | {"near copies of passages": 3}  # that compares all passages each time
 
 
 def inject(clean, fault, share, times):
     """How often the fault mattered, and how often it was found then."""
-    outcomes = [FAULTS[fault](clean, share, np.random.default_rng([1, seed])) for seed in range(times)]
+    outcomes = [FAULTS[fault][0](clean, share, np.random.default_rng([1, seed])) for seed in range(times)]
     are_found = [is_found for is_found, mattered in outcomes if mattered]
     return len(are_found), sum(are_found)
-
-
-def least_found(fault):
-    """The share of the faults that must be found, of those that matter."""
-    return FOUND_SWAPS if fault == "swapped judgments" else FOUND
 
 
 @pytest.fixture(scope="module")
@@ -193,12 +184,17 @@ def filings(real_data):
     return Clean(Dataset.from_collection(collection, RecursiveChunker(500, 50)))
 
 
+@pytest.fixture(scope="module")
+def claims(scifact):
+    return Clean(scifact)
+
+
 @pytest.mark.usefixtures("long_work")
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_in_a_fifth_of_the_manual_is_found(manual_in_passages, fault):
     mattered, times_found = inject(manual_in_passages, fault, 0.2, min(20, TIMES[fault]))
     assert mattered
-    assert times_found >= least_found(fault) * mattered - 1
+    assert times_found >= FAULTS[fault][1] * mattered - 1
     if fault in ("removed pages", "near copies of queries", "passages that are too long"):  # also a single one
         mattered, times_found = inject(manual_in_passages, fault, 0.01, 10)
         assert mattered == times_found > 0
@@ -229,11 +225,6 @@ def test_real_data_raises_only_alarms_that_are_true(filings, real_data):
 def test_scifact_raises_only_alarms_that_are_true(scifact):
     # Two claims stand in the abstracts word by word.
     assert alarms(scifact) == {"copied_queries"}
-
-
-@pytest.fixture(scope="module")
-def claims(scifact):
-    return Clean(scifact)
 
 
 DATASETS = {"manual": "manual_in_passages", "financebench": "filings", "SciFact": "claims"}
@@ -269,6 +260,6 @@ def test_a_fault_is_found_where_it_matters(request, capsys, fault, dataset):
         with capsys.disabled():
             print(f"\n| {fault} | {dataset} | {share:.0%} | {mattered} of {times} | {rate} |", end="")
         if mattered >= ENOUGH * times:
-            assert times_found >= least_found(fault) * mattered
+            assert times_found >= FAULTS[fault][1] * mattered
             tells = True
     assert tells is ((fault, dataset) not in NEVER_MATTER)

@@ -29,7 +29,7 @@ def sweep(shared_application, tmp_path_factory):
     dataset = arguments(folder)
     write_queries(folder / "questions.json", [*QUERIES, *MORE])
     swept = ["retriever=sparse,hybrid", "encoder=wordllama", "chunker.size=45", "chunker.overlap=0", "k=3"]
-    succeeded(shared_application.run("-m", *dataset, *swept))
+    succeeded(shared_application.script_here("run", "-m", *dataset, *swept))
     return folder
 
 
@@ -72,35 +72,36 @@ def rows(text):
     return ROW.findall(text)
 
 
-def recorded_ranking(application, run, query):
-    """Unit, rank and score of each line that `results/ranking.trec` has for a query."""
-    lines = (application.artifacts(run) / "results/ranking.trec").read_text().splitlines()
-    columns = [line.split() for line in lines]
-    return [(unit.partition("@")[0], rank, float(score)) for id_, _, unit, rank, score, _ in columns if id_ == query]
+ASKED = [("SparseRetriever", WOMAN), *(("HybridRetriever", query) for query in (FEVER, WOMAN, EMPTY))]
 
 
-@pytest.mark.parametrize(
-    ("retriever", "query"),
-    [("SparseRetriever", WOMAN), *(("HybridRetriever", query) for query in (FEVER, WOMAN, EMPTY))],
-)
-def test_the_ranking_is_that_of_the_trec_file(runs, explained, shared_application, retriever, query):
-    recorded = recorded_ranking(shared_application, runs[retriever], query)
-    top, _, missed = explained(retriever, query).partition(CUTOFF)
-    assert [(unit, rank) for rank, _, unit, *_ in rows(top)] == [line[:2] for line in recorded[:3]]
-    assert [float(score) for _, score, *_ in rows(top)] == pytest.approx([line[2] for line in recorded[:3]], abs=1e-4)
-    for rank, score, unit, judgment, _ in rows(missed):
-        first = next((line for line in recorded if line[0] == unit), None)
-        assert (judgment, rank) == (("relevant", first[1]) if first else ("missed", "-"))
-        assert not first or float(score) == pytest.approx(first[2], abs=1e-4)
+def test_the_ranking_is_that_of_the_trec_file(runs, explained, shared_application):
+    for retriever, query in ASKED:
+        file = shared_application.artifacts(runs[retriever]) / "results/ranking.trec"
+        columns = [line.split() for line in file.read_text().splitlines()]
+        recorded = [
+            (unit.partition("@")[0], rank, float(score)) for id_, _, unit, rank, score, _ in columns if id_ == query
+        ]
+        top, _, missed = explained(retriever, query).partition(CUTOFF)
+        assert [(unit, rank) for rank, _, unit, *_ in rows(top)] == [line[:2] for line in recorded[:3]]
+        scores = [float(score) for _, score, *_ in rows(top)]
+        assert scores == pytest.approx([line[2] for line in recorded[:3]], abs=1e-4)
+        for rank, score, unit, judgment, _ in rows(missed):
+            first = next((line for line in recorded if line[0] == unit), None)
+            assert (judgment, rank) == (("relevant", first[1]) if first else ("missed", "-"))
+            assert not first or float(score) == pytest.approx(first[2], abs=1e-4)
 
 
-def test_the_metrics_are_the_recorded_ones(explained, runs, shared_application):
+def test_the_metrics_are_the_recorded_ones_and_another_cutoff_is_told_from_theirs(explained, runs, shared_application):
     names, values = (line.split() for line in explained("HybridRetriever", WOMAN).splitlines()[4:6])
     assert values[:2] == ["recorded,", "k=3"]
     table = shared_application.artifacts(runs["HybridRetriever"]) / "results/per_query.csv"
     header, *lines = csv.reader(table.read_text().splitlines())
     [recorded] = (dict(zip(header, line, strict=True)) for line in lines if line[0] == WOMAN)
     assert dict(zip(names, values[2:], strict=True)) == {name: f"{float(recorded[name]):.4f}" for name in names}
+    text = explained("HybridRetriever", WOMAN, "k=1")
+    assert text.count("recorded, k=3") == text.count("here, k=1 ") == text.count(f"{CUTOFF}1 ") == 1
+    assert len(rows(text.partition(CUTOFF)[0])) == 1
 
 
 def test_the_scores_are_the_sums_of_their_parts(explained):
@@ -134,51 +135,34 @@ def test_why_a_page_was_missed_is_said(explained):
     assert re.search(r"- +fever.pdf#3 +missed .*\n +has no passage: it can never be found", missed)
     missed = explained("SparseRetriever", WOMAN).partition(CUTOFF)[2]
     assert re.search(
-        r"- +anaemia.pdf#2 +missed\n +not in the ranking, which ends at rank \d+\n +no word of the query adds",
-        missed,
+        r"- +anaemia.pdf#2 +missed\n +not in the ranking, which ends at rank \d+\n +no word of the query adds", missed
     )
 
 
-@pytest.mark.parametrize("width", [80, 160])
-def test_the_text_fits_the_terminal(explained, width):
-    text = explained("HybridRetriever", WOMAN, COLUMNS=str(width))
-    assert max(map(len, text.splitlines())) <= width
-
-
-def test_a_part_of_the_text_names_a_query(explained):
-    assert explained("SparseRetriever", "  TIRED,  pale WOMAN") == explained("SparseRetriever", WOMAN)
-
-
-def test_another_cutoff_is_told_from_the_recorded_one(explained):
-    text = explained("HybridRetriever", WOMAN, "k=1")
-    assert text.count("recorded, k=3") == text.count("here, k=1 ") == text.count(f"{CUTOFF}1 ") == 1
-    assert len(rows(text.partition(CUTOFF)[0])) == 1
-
-
-def test_a_recorded_text_gives_the_terminal_no_commands(explained):
+def test_the_text_fits_the_terminal_and_gives_it_no_commands(explained):
+    for width in (80, 160):
+        text = explained("HybridRetriever", WOMAN, COLUMNS=str(width))
+        assert max(map(len, text.splitlines())) <= width
     text = explained("SparseRetriever", HOSTILE)
     assert text.startswith("query 8 (cost $\\frac{): ]0;owned What is given for a fever?")
     assert text.replace("\n", "").isprintable()
 
 
-def refused(process):
-    """The one line that says why."""
-    assert (process.returncode, process.stdout) == (2, "")
-    line = process.stderr.splitlines()[-1]
-    assert line.startswith("explain: ")
-    assert "Traceback" not in process.stderr
-    return line.removeprefix("explain: ")
+def test_a_query_that_does_not_exist_or_was_left_out_and_a_sweep_are_refused(runs, explain, shared_application):
+    def refused(run, query):
+        """The one line that says why."""
+        process = explain(run.info.run_id, query)
+        assert (process.returncode, process.stdout) == (2, "")
+        line = process.stderr.splitlines()[-1]
+        assert line.startswith("explain: ")
+        assert "Traceback" not in process.stderr
+        return line
 
-
-def test_a_query_that_does_not_exist_or_was_left_out_is_refused(runs, explain):
-    process = explain(runs["SparseRetriever"].info.run_id, "Which test finds dengue")
-    assert "no query has this id or this text; the nearest ids: 2" in refused(process)
-    assert "has no judgments" in refused(explain(runs["SparseRetriever"].info.run_id, UNJUDGED))
-
-
-def test_a_sweep_is_refused_and_its_best_run_named(explain, shared_application, runs):
+    sparse = runs["SparseRetriever"]
+    assert "no query has this id or this text; the nearest ids: 2" in refused(sparse, "Which test finds dengue")
+    assert "has no judgments" in refused(sparse, UNJUDGED)
     [parent] = shared_application.parents()
-    line = refused(explain(parent.info.run_id, FEVER))
+    line = refused(parent, FEVER)
     best = max(runs.values(), key=lambda run: run.data.metrics["f1"])
     assert "this is a sweep" in line
     assert line.endswith(f"{best.info.run_name}: {best.info.run_id}")
@@ -187,13 +171,8 @@ def test_a_sweep_is_refused_and_its_best_run_named(explain, shared_application, 
 NAMED = [Query("a", "Why iron?"), Query("b", "Why iron? And why tea?"), Query("tea", "What is it?")]
 
 
-@pytest.mark.parametrize(
-    ("given", "position"), [("b", 1), ("tea", 2), ("why IRON?", 0), ("and  why", 1), ("what", 2)], ids=str
-)
-def test_an_id_goes_before_a_text_and_a_whole_text_before_a_part(given, position):
-    assert find(given, NAMED) == position
-
-
-def test_a_part_of_several_texts_is_refused_with_their_ids():
+def test_an_id_goes_before_a_text_and_a_whole_text_before_a_part_of_one():
+    positions = {"b": 1, "tea": 2, "why IRON?": 0, "and  why": 1, "what": 2}
+    assert {given: find(given, NAMED) for given in positions} == positions
     with pytest.raises(DatasetError, match=r"'iron': 2 queries have this in their text: a 'Why iron\?'; b 'Why iron"):
         find("iron", NAMED)

@@ -9,11 +9,10 @@ import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NamedTuple
 
 import psutil
 import pytest
-from application import COMMAND
+from application import COMMAND, succeeded
 from held import ENVIRONMENT, held_by
 from mlflow import MlflowClient
 from warm import Process
@@ -21,7 +20,6 @@ from warm import Process
 import ragsweep
 from ragsweep.core.errors import ConfigError, RagsweepError
 from ragsweep.replay import from_python
-from ragsweep.report.notebook import SweepDecision
 
 pytestmark = pytest.mark.usefixtures("processes")
 
@@ -33,13 +31,6 @@ class Failing(SparseRetriever):
         raise OSError("gone")
 """
 SWEEP = ["retriever=sparse,failing", "retriever.b=0.3,0.75"]
-
-
-class Swept(NamedTuple):
-    """A sweep run from Python in an empty folder, where half of the jobs fail; and its store."""
-
-    decision: SweepDecision
-    home: Path
 
 
 class Started(Process):
@@ -69,6 +60,7 @@ def _started_quickly():
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory, dataset, empty_database):
+    """The decision of a sweep run from Python in an empty folder, where half of the jobs fail; and its store."""
     home = tmp_path_factory.mktemp("home")
     shutil.copy(empty_database, home)
     (home / "failing.py").write_text(FAILING)
@@ -78,7 +70,7 @@ def swept(tmp_path_factory, dataset, empty_database):
         patch.setenv("RAGSWEEP_PROJECT", str(home))
         with pytest.warns(UserWarning, match="exit status 1: 2 of 4 runs"):
             decision = ragsweep.sweep([*SWEEP, *dataset], uri=f"sqlite:///{home}/mlflow.db")
-    return Swept(decision, home)
+    return decision, home
 
 
 @pytest.fixture
@@ -90,7 +82,7 @@ def uri(tmp_path, empty_database, monkeypatch):
 
 
 def test_a_sweep_returns_its_decision_as_an_object_text_and_page(swept):
-    decision, home = swept.decision, swept.home
+    decision, home = swept
     [written] = home.glob("outputs/*/summary/decision.json")
     record = json.loads(written.read_text())
     [missing] = [claim["numbers"] for claim in record["claims"] if claim["name"] == "missing"]
@@ -99,31 +91,28 @@ def test_a_sweep_returns_its_decision_as_an_object_text_and_page(swept):
     assert record["headline"] == decision.record["headline"] == list(decision.headline)
     assert len(decision.table) == 2
     assert decision.choice["settings"].keys() == {"retriever", "retriever.b"}
-    decision = swept.decision
     assert repr(decision).startswith(decision.headline[0])
     page = decision._repr_html_()
     assert page.count("<tr>") == 2
     assert "<th>NDCG</th>" in page
-    uri = f"sqlite:///{swept.home}/mlflow.db"
-    again = ragsweep.decision(swept.decision.sweep_id, "decision.metric=recall", uri=uri)
+    again = ragsweep.decision(decision.sweep_id, "decision.metric=recall", uri=f"sqlite:///{home}/mlflow.db")
     assert again.record["settings"]["metric"] == "recall"
     assert again.record["choices"][0]["cutoff"] == 5
 
 
-def test_bad_arguments_are_an_error_below_the_line_of_the_command(dataset, capfd):
-    with pytest.raises(ConfigError):
-        ragsweep.sweep(["k=0,3", *dataset])
-    assert "k: found 0, expected " in capfd.readouterr().err.splitlines()[-1]
-
-
 def test_an_interrupted_sweep_closes_its_runs(dataset, tmp_path, uri):
+    def statuses():
+        client = MlflowClient(uri)
+        experiments = [experiment.experiment_id for experiment in client.search_experiments()]
+        return [run.info.status for run in client.search_runs(experiments)]
+
     file = tmp_path / "wait"
     file.touch()
     call = tmp_path / "call.py"
     call.write_text(f"import ragsweep; ragsweep.sweep({[*held_by(file), 'k=1,2', *dataset]!r}, uri={uri!r})")
     caller = Process(call, [], tmp_path, {**os.environ, **ENVIRONMENT})
     deadline = time.monotonic() + 120
-    while len(runs := statuses(uri)) < 2:  # the sweep and its first job
+    while len(runs := statuses()) < 2:  # the sweep and its first job
         assert time.monotonic() < deadline
         assert caller.returncode is None
         time.sleep(0.3)
@@ -133,17 +122,15 @@ def test_an_interrupted_sweep_closes_its_runs(dataset, tmp_path, uri):
     assert stderr.strip().endswith("KeyboardInterrupt")
     assert not sweep.is_running()
     assert runs == ["RUNNING", "RUNNING"]
-    assert statuses(uri) == ["KILLED", "KILLED"]
+    assert statuses() == ["KILLED", "KILLED"]
 
 
-def statuses(uri):
-    """Of all runs."""
-    client = MlflowClient(uri)
-    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
-    return [run.info.status for run in client.search_runs(experiments)]
-
-
-def test_a_sweep_without_a_finished_run_is_an_error(dataset, tmp_path, uri, capfd):
+def test_bad_arguments_and_a_sweep_without_a_finished_run_are_errors_below_what_the_command_says(
+    dataset, tmp_path, uri, capfd
+):
+    with pytest.raises(ConfigError):
+        ragsweep.sweep(["k=0,3", *dataset], uri=uri)
+    assert "k: found 0, expected " in capfd.readouterr().err.splitlines()[-1]
     (tmp_path / "failing.py").write_text(FAILING)
     failing = ["retriever=sparse", "retriever._target_=failing.Failing", "k=1"]
     with pytest.raises(RagsweepError, match="without a decision"):
@@ -152,7 +139,7 @@ def test_a_sweep_without_a_finished_run_is_an_error(dataset, tmp_path, uri, capf
 
 
 def test_the_latest_run_of_each_configuration(copied_sweep, dataset):
-    assert copied_sweep.run(*dataset, "retriever=sparse", "k=1").returncode == 0
+    succeeded(copied_sweep.script_here("run", *dataset, "retriever=sparse", "k=1"))
     everything, latest = ragsweep.runs(uri=copied_sweep.uri), ragsweep.runs(latest=True, uri=copied_sweep.uri)
     assert (len(everything), len(latest)) == (3, 2)
     assert latest["run_id"].tolist() == everything.drop_duplicates(["k"], keep="last")["run_id"].tolist()

@@ -16,23 +16,17 @@ EVERYWHERE = np.linspace(-6, 6, 12_001)  # scores of other questions, so that a 
 # A cutoff
 
 
-def test_the_bounds_are_those_of_clopper_and_pearson():
+def test_the_bounds_are_those_of_clopper_and_pearson_and_the_cutoff_is_the_first_that_keeps_the_promise():
     for configurations in (1, 5):
         certificate, level = certify(SUCCESSES, QUERIES, 0.9, configurations=configurations), 0.05 / configurations
         tests = [binomtest(hits, QUERIES, alternative="greater") for hits in SUCCESSES]
         expected = [test.proportion_ci(1 - level, method="exact").low for test in tests]
         assert certificate.level == level
         assert certificate.lower_bounds == pytest.approx(expected, abs=1e-9)
-
-
-def test_the_cutoff_is_the_first_of_all_whose_bounds_keep_the_promise():
     for share in (0.3, 0.6, 0.8, 0.9, 0.95, 0.99):
         certificate = certify(SUCCESSES, QUERIES, share)
         kept = [cutoff for cutoff, low in enumerate(certificate.lower_bounds, start=1) if low >= share]
         assert certificate.cutoff == (min(kept) if kept else None)
-
-
-def test_no_success_and_all_successes():
     assert certify([0, 0], 10, 0.5).lower_bounds == (0, 0)
     assert certify([10], 10, 0.5).cutoff == 1
     assert certify([10], 10, 0.9).cutoff is None  # 10 of 10 show only that 74 % succeed
@@ -66,14 +60,7 @@ def test_the_promise_is_broken_in_at_most_5_percent_of_sets_of_questions(configu
 # A threshold
 
 
-def test_59_questions_without_a_false_find_show_5_percent():
-    for questions, shown in ((58, False), (59, True)):
-        certificate = certify_threshold(np.arange(questions, dtype=float), 0.05)
-        assert (certificate.shown, certificate.needed) == (shown, 59)
-        assert np.isfinite(certificate.threshold) == shown
-
-
-def test_the_bound_is_that_of_clopper_and_pearson_and_one_more_false_find_breaks_it():
+def test_the_bound_of_a_threshold_is_that_of_clopper_and_pearson_and_59_questions_without_a_false_find_show_it():
     def upper(finds, configurations):
         interval = binomtest(finds, 300, alternative="less").proportion_ci(1 - 0.05 / configurations, method="exact")
         return interval.high
@@ -84,21 +71,19 @@ def test_the_bound_is_that_of_clopper_and_pearson_and_one_more_false_find_breaks
         assert certificate.upper == pytest.approx(upper(finds, configurations), abs=1e-9)
         assert certificate.upper <= 0.05 < upper(finds + 1, configurations)
         assert (np.arange(300) >= certificate.threshold).sum() == finds
+    for questions, shown in ((58, False), (59, True)):
+        certificate = certify_threshold(np.arange(questions, dtype=float), 0.05)
+        assert (certificate.shown, certificate.needed) == (shown, 59)
+        assert np.isfinite(certificate.threshold) == shown
 
 
-def test_the_threshold_is_no_higher_than_what_another_question_has():
+def test_the_threshold_is_no_higher_than_what_another_question_has_and_leaves_equal_scores_out_together():
     """Only 1, 2 and 3 are known to be too low; 3.25 is a score that something relevant has."""
     scores = np.array([1.0, 2.0, 3.0])
     assert 3 < lowest_threshold(scores, 0, np.array([3.25, 9.0])) <= 3.25
     assert lowest_threshold(scores, 0) > 3
-
-
-def test_equal_scores_are_left_out_together():
     assert lowest_threshold(np.array([1.0, 2.0, 2.0, 2.0]), 2) > 2
-
-
-def test_no_threshold_is_needed_where_nothing_is_returned_anyway():
-    certificate = certify_threshold(np.full(59, -np.inf), 0.05)
+    certificate = certify_threshold(np.full(59, -np.inf), 0.05)  # nothing is returned anyway
     assert (certificate.shown, certificate.threshold, certificate.false_finds) == (True, -np.inf, 0)
 
 

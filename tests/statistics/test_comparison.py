@@ -48,14 +48,10 @@ def test_p_from_all_patterns_is_the_share_of_extreme_patterns(differences):
 
 
 @pytest.mark.usefixtures("long_work")
-def test_p_from_random_patterns_is_close_to_scipy_with_all_patterns():
-    differences = np.random.default_rng(3).normal(0.25, 1, size=(8, 16))  # 65,536 patterns
+def test_p_from_random_patterns_is_close_to_scipy_with_all_and_with_random_patterns():
+    differences = np.random.default_rng(3).normal(0.25, 1, size=(8, 14))  # 16,384 patterns, more than are drawn
     drawn, exact = randomisation_test(differences), np.array([scipy_p(row) for row in differences])
     assert (np.abs(drawn - exact) <= 4 * np.sqrt(exact * (1 - exact) / 10_000) + 1e-4).all()
-
-
-@pytest.mark.usefixtures("long_work")
-def test_p_from_random_patterns_is_close_to_scipy_with_random_patterns():
     scores = sweep(queries=133)
     differences = scores[1:] - scores[0]
     p = randomisation_test(differences, resamples=50_000)
@@ -63,37 +59,25 @@ def test_p_from_random_patterns_is_close_to_scipy_with_random_patterns():
     assert p == pytest.approx(expected, abs=4 * np.sqrt(2 * 0.25 / 50_000))
 
 
-def test_queries_without_a_difference_do_not_matter():
+def test_queries_without_a_difference_and_other_comparisons_do_not_matter_and_p_is_never_0():
     differences = np.random.default_rng(1).normal(0.2, 1, size=(3, 20))
     for equal in (7, 300):
         padded = np.concatenate([np.zeros((3, equal)), differences], axis=1)
         assert (randomisation_test(padded) == randomisation_test(differences)).all()
     few = np.zeros((1, 133))
     few[0, [3, 50, 99]] = [0.2, 0.3, 0.4]  # all patterns are tried
-    assert randomisation_test(few).tolist() == [2 / 8]
-
-
-def test_p_of_a_comparison_does_not_depend_on_the_others():
-    differences = np.random.default_rng(1).normal(0.2, 1, size=(30, 40))
-    assert randomisation_test(differences)[7] == randomisation_test(differences[7:8])[0]
-
-
-def test_p_is_never_0():
+    assert randomisation_test(np.vstack([few, np.ones(133)]))[0] == 2 / 8
+    many = np.random.default_rng(1).normal(0.2, 1, size=(30, 40))
+    assert randomisation_test(many)[7] == randomisation_test(many[7:8])[0]
     assert randomisation_test(np.ones((1, 133)), resamples=999).tolist() == [1 / 1000]
 
 
-@given(SCORES)
-def test_p_is_above_0_and_at_most_1(scores):
-    p = randomisation_test(scores - scores[0], resamples=200)
-    assert ((p > 0) & (p <= 1)).all()
-
-
 @given(SCORES, st.randoms(use_true_random=False))
-def test_the_order_of_the_queries_does_not_matter(scores, random):
-    order = random.sample(range(scores.shape[1]), scores.shape[1])
-    differences = scores - scores[0]
-    shuffled = randomisation_test(differences[:, order], resamples=200)
-    assert shuffled.tolist() == randomisation_test(differences, resamples=200).tolist()
+def test_p_is_above_0_and_at_most_1_and_the_order_of_the_queries_does_not_matter(scores, random):
+    order, differences = random.sample(range(scores.shape[1]), scores.shape[1]), scores - scores[0]
+    p = randomisation_test(differences, resamples=200)
+    assert ((p > 0) & (p <= 1)).all()
+    assert randomisation_test(differences[:, order], resamples=200).tolist() == p.tolist()
 
 
 @pytest.mark.usefixtures("long_work")
@@ -114,6 +98,8 @@ def test_holm_equals_the_step_down_procedure_done_step_by_step(p):
         largest = max(largest, min(1.0, p[position] * (len(p) - step)))
         adjusted[position] = largest
     assert holm(p).tolist() == [adjusted[position] for position in range(len(p))]
+    assert (np.diff(holm(p)[np.argsort(p)]) >= 0).all()
+    assert ((holm(p) >= p) & (holm(p) <= np.minimum(1, p * len(p)))).all(), "between p and Bonferroni"
 
 
 def test_holm_worked_by_hand():
@@ -121,47 +107,35 @@ def test_holm_worked_by_hand():
     assert holm(np.array([0.04, 0.01, 0.03, 0.02])) == pytest.approx([0.06, 0.04, 0.06, 0.06])
 
 
-@given(P_VALUES)
-def test_holm_keeps_the_order_and_lies_between_p_and_bonferroni(p):
-    assert (np.diff(holm(p)[np.argsort(p)]) >= 0).all()
-    assert ((holm(p) >= p) & (holm(p) <= np.minimum(1, p * len(p)))).all()
-
-
 # Comparison with a reference
 
 
-def test_the_difference_and_its_interval_are_those_of_the_means_and_the_family_is_all_but_the_reference():
+def test_the_difference_is_that_of_the_means_and_the_reference_is_equal_to_itself():
     scores, comparison = sweep(), compare_with_reference(sweep(), 2, resamples=500, seed=3)
     assert comparison.difference == pytest.approx(scores.mean(axis=1) - scores[2].mean())
     interval = confidence_intervals(scores - scores[2], resamples=500, seed=3)
     assert np.array_equal((comparison.low, comparison.high), interval)
     family = [0, 1, 3, 4]
     assert comparison.p_holm[family].tolist() == holm(comparison.p[family]).tolist()
-
-
-def test_the_effect_size_is_the_paired_t_over_the_root_of_the_queries():
-    scores = sweep(queries=50)
-    expected = ttest_rel(scores[1:], scores[0], axis=1).statistic / np.sqrt(50)
-    assert compare_with_reference(scores, 0).effect_size[1:] == pytest.approx(expected)
-    for shift, effect_size in ((0.1, np.inf), (-0.1, -np.inf), (0, 0)):
-        constant = np.array([scores[0], scores[0] + shift])
-        assert compare_with_reference(constant, 0).effect_size[1] == effect_size
-
-
-def test_wins_ties_and_losses_are_counted():
-    scores = np.array([[0.1, 0.3, 0.5, 0.2], [0.1 + 0.1 + 0.1, 0.1 + 0.2, 0.1, 0.9]])
-    comparison = compare_with_reference(scores, 0)
-    wins, ties, losses = comparison.wins[1], comparison.ties[1], comparison.losses[1]
-    assert (wins, ties, losses) == (2, 1, 1)  # .1 + .2 equals .3 up to rounding
-
-
-def test_the_reference_is_equal_to_itself_and_must_exist():
     for reference in (2, -3):
         result = compare_with_reference(sweep(), reference)
         row = (result.difference, result.low, result.high, result.effect_size, result.p, result.p_holm, result.ties)
         assert [values[2] for values in row] == [0, 0, 0, 0, 1, 1, 40]
     with pytest.raises(IndexError):
         compare_with_reference(sweep(), 5)
+
+
+def test_the_effect_size_is_the_paired_t_over_the_root_of_the_queries_and_wins_ties_and_losses_are_counted():
+    scores = sweep(queries=50)
+    expected = ttest_rel(scores[1:], scores[0], axis=1).statistic / np.sqrt(50)
+    assert compare_with_reference(scores, 0).effect_size[1:] == pytest.approx(expected)
+    for shift, effect_size in ((0.1, np.inf), (-0.1, -np.inf), (0, 0)):
+        constant = np.array([scores[0], scores[0] + shift])
+        assert compare_with_reference(constant, 0).effect_size[1] == effect_size
+    scores = np.array([[0.1, 0.3, 0.5, 0.2], [0.1 + 0.1 + 0.1, 0.1 + 0.2, 0.1, 0.9]])
+    comparison = compare_with_reference(scores, 0)
+    wins, ties, losses = comparison.wins[1], comparison.ties[1], comparison.losses[1]
+    assert (wins, ties, losses) == (2, 1, 1)  # .1 + .2 equals .3 up to rounding
 
 
 @given(SCORES)

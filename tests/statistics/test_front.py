@@ -17,13 +17,6 @@ def shown(difference, critical):
     return size > 1e-12 and difference.sum() / size > critical
 
 
-def test_a_configuration_that_is_better_and_cheaper_on_every_query_beats():
-    rng = np.random.default_rng(0)
-    quality, cost = rng.random((3, 40)), rng.random((3, 40)) + 5
-    quality[1], cost[1] = quality[0] + 0.1, cost[0] - 1
-    assert pareto_front(quality, cost)[:2].tolist() == [False, True]
-
-
 @pytest.mark.parametrize("tolerance", [0.0, 0.3])
 def test_the_front_equals_its_definition(tolerance):
     """A slow loop over all patterns and pairs, quality and cost at half of the level each."""
@@ -52,20 +45,21 @@ def test_the_front_equals_its_definition(tolerance):
     assert expected == ([True, True, True] if not tolerance else [False, True, True])
 
 
-def test_of_equal_quality_the_dearer_one_is_beaten():
-    quality = np.tile(np.random.default_rng(2).random(60), (2, 1))
+def test_who_is_on_the_front():
+    rng = np.random.default_rng(0)
+    quality, cost = rng.random((3, 40)), rng.random((3, 40)) + 5
+    quality[1], cost[1] = quality[0] + 0.1, cost[0] - 1
+    assert pareto_front(quality, cost)[:2].tolist() == [False, True], "better and cheaper on every query"
+    equal = np.tile(rng.random(60), (2, 1))
     for cost in (np.array([1.0, 2.0]), np.array([[1.0] * 60, [2.0] * 60])):
-        assert pareto_front(quality, cost).tolist() == [True, False]
-
-
-def test_copies_do_not_beat_each_other():
-    assert pareto_front(np.ones((3, 5)), np.ones((3, 5))).all()
-    assert pareto_front(np.ones((3, 5)), np.ones(3)).all()
-
-
-def test_cheaper_but_perhaps_worse_beats_nothing():
+        assert pareto_front(equal, cost).tolist() == [True, False], "of equal quality, the dearer one is beaten"
+    for cost in (np.ones((3, 5)), np.ones(3)):
+        assert pareto_front(np.ones((3, 5)), cost).all(), "copies do not beat each other"
     scores = f1_like(np.random.default_rng(3), alike(2), 133)
-    assert pareto_front(scores, np.array([1.0, 2.0])).all()
+    assert pareto_front(scores, np.array([1.0, 2.0])).all(), "cheaper, but perhaps worse"
+    quality = np.array([[0.0, 1.0] * 20, [0.0, 1.0] * 20, [0.0, 1.0] * 19 + [1.0, 1.0]])  # the last differs on one
+    beaten = shown_to_beat(quality, np.array([3.0, 1.0, 2.0]))
+    assert beaten.tolist() == [[False, True, False], [False] * 3, [False] * 3]
 
 
 def test_a_configuration_of_the_true_front_is_rarely_excluded(times):
@@ -103,9 +97,3 @@ def test_with_enough_queries_a_margin_takes_what_is_hardly_better_from_the_front
     quality = np.clip(rng.random((1, 400)) + rng.normal(0, 0.02, (3, 400)) + np.array([[0], [0.2], [0.21]]), 0, 1)
     assert pareto_front(quality, np.arange(3.0), margin=0.05, span=1.0).tolist() == [True, True, False]
     assert pareto_front(quality[:, :20], np.arange(3.0), margin=0.05, span=1.0).tolist() == [True, True, True]
-
-
-def test_who_is_shown_to_beat_whom():
-    quality = np.array([[0.0, 1.0] * 20, [0.0, 1.0] * 20, [0.0, 1.0] * 19 + [1.0, 1.0]])  # the last differs on one
-    beaten = shown_to_beat(quality, np.array([3.0, 1.0, 2.0]))
-    assert beaten.tolist() == [[False, True, False], [False] * 3, [False] * 3]

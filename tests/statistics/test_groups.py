@@ -26,6 +26,7 @@ from ragsweep.statistics import (
     shown_to_beat,
     standings,
 )
+from ragsweep.statistics.all_pairs import compare_all_pairs
 from ragsweep.statistics.bounded_mean import p_above
 from ragsweep.statistics.intervals import wilson
 
@@ -44,6 +45,7 @@ def test_groups_are_numbered_by_their_first_queries_and_a_query_without_a_name_i
     assert (groups.number, groups.queries, groups.sizes.tolist()) == (5, 8, [3, 2, 1, 1, 1])
     assert groups.queries_in(5) == 8
     assert groups.queries_in(6) == 10
+    assert Groups.named(["", "", None, None]).number == 4
 
 
 @given(arrays(float, (3, len(NAMES)), elements=st.floats(-1, 1)))
@@ -55,15 +57,12 @@ def test_totals_are_sums_by_group_whose_mean_is_that_of_the_queries(values):
     assert np.abs(groups.totals(values)).max() <= groups.widest(1) + 1e-12 == 3 * 5 / 8 + 1e-12
 
 
-def test_a_flip_by_group_flips_all_of_its_queries():
+def test_a_flip_by_group_flips_all_of_its_queries_and_is_the_permutation_test_of_group_sums():
     """Every pattern of signs of the groups, repeated for their queries."""
     values, groups = np.random.default_rng(1).normal(0.3, 1, 8), Groups.named(NAMES)
     means = [np.mean(np.array(signs)[groups.of] * values) for signs in product([1, -1], repeat=5)]
     expected = np.mean(np.abs(means) >= abs(values.mean()) - 1e-12)
     assert randomisation_test(groups.totals(values[None])) == pytest.approx(expected)
-
-
-def test_a_flip_by_group_is_the_permutation_test_of_group_sums():
     scores, groups = in_groups(np.random.default_rng(2), alike(2), [3, 1, 4, 2, 2, 5, 1, 3])
     sums = [sum(scores[:, groups.of == group].T) for group in range(8)]
     settings = {"permutation_type": "samples", "n_resamples": np.inf}
@@ -138,45 +137,38 @@ def everything(scores, groups, types):
         "front": shown_to_beat(units, cost, margin=0.1, span=widest),
         "front by flips": shown_to_beat(units, cost, tolerance=0.02),
         "pairs": mcnemar_of_pairs(np.round(scores), groups).p,
+        "all pairs": [compare_all_pairs(scores, groups=groups).corrected],
+        "student": [compare_all_pairs(scores, groups=groups, test="t").corrected],
     }
 
 
 @pytest.mark.usefixtures("long_work")
-def test_copies_of_each_query_in_a_group_change_nothing():
+def test_copies_of_each_query_in_a_group_change_nothing_and_queries_that_are_alone_not_the_last_bit():
     scores = sweep(configurations=4, queries=40, seed=3)
     copied, groups = np.repeat(scores, 3, axis=1), Groups(np.repeat(np.arange(40), 3))
     types = np.repeat(TYPES, 3).tolist()
+    alone = everything(scores, Groups.named([f"q{row}" for row in range(40)]), TYPES)
     single, several = everything(scores, Groups.none(40), TYPES), everything(copied, groups, types)
     for name, values in single.items():
-        assert several[name] == pytest.approx(np.array(values, dtype=float), rel=1e-6), name
+        assert several[name] == pytest.approx(np.array(values, dtype=float), rel=1e-9), name
+        assert np.array_equal(alone[name], values), name
     naive = everything(copied, Groups.none(120), types)
     assert (naive["p"] < single["p"]).any(), "which copies would do without groups"
 
-
-@pytest.mark.usefixtures("long_work")
-def test_queries_that_are_alone_give_the_same_numbers_to_the_last_bit():
-    scores = sweep(configurations=4, queries=40, seed=3)
-    alone = everything(scores, Groups.named([f"q{row}" for row in range(40)]), TYPES)
-    for name, values in everything(scores, Groups.none(40), TYPES).items():
-        assert np.array_equal(alone[name], values), name
     assert np.array_equal(standings(scores, TYPES).with_best.p, alone["p"])
     for groups in (None, Groups.none(40)):
         assert np.array_equal(confidence_intervals(scores, groups=groups), confidence_intervals(scores))
 
 
-def test_one_group_can_show_nothing():
+def test_one_group_can_show_nothing_and_types_that_one_fold_holds_are_chosen_for_by_all_queries():
     scores, groups = sweep(configurations=3, queries=40), Groups.named(["all"] * 40)
     decision = standings(scores, TYPES, groups=groups, baseline=0)
     assert decision.with_best.tied.all()
     assert (decision.baseline.p == 1).all()
     assert decision.selection is decision.power is None
     assert effective_queries(scores, groups).tolist() == [1, 1, 1]
-
-
-def test_types_that_one_fold_holds_are_chosen_for_by_all_queries():
-    scores, groups = sweep(configurations=3, queries=40), Groups(np.repeat(np.arange(8), 5))
-    types = ["rare"] * 5 + ["usual"] * 35
-    selections = standings(scores, types, groups=groups).by_type
+    fives = Groups(np.repeat(np.arange(8), 5))
+    selections = standings(scores, ["rare"] * 5 + ["usual"] * 35, groups=fives).by_type
     rare = selections.by_type[0].per_query
     assert rare == pytest.approx(selections.for_all.per_query[:5]), "all rare ones are one group"
 

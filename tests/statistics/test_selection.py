@@ -1,6 +1,5 @@
 """Cross-validated selection compared with slow loops, and on simulated sweeps with known means."""
 
-from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -9,18 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import multinomial
-from simulated import alike, f1_like, mean_f1
-from simulated import sweep as simulated_sweep
+from simulated import QUERIES, alike, f1_like, mean_f1, sweep
 
 from ragsweep.statistics import select, select_by_type, win_frequency
 
-SCORES = st.tuples(st.integers(1, 5), st.integers(2, 12)).flatmap(
-    lambda shape: arrays(float, shape, elements=st.sampled_from([0.0, 1 / 3, 2 / 7, 0.5, 1.0]))
-)
+VALUES = st.sampled_from([0.0, 1 / 3, 2 / 7, 0.5, 1.0])
+SCORES = st.tuples(st.integers(1, 5), st.integers(2, 12)).flatmap(lambda shape: arrays(float, shape, elements=VALUES))
 COUNTS = {"how": 70, "what": 40, "why": 23}
 TYPES = [name for name, count in COUNTS.items() for _ in range(count)]
-
-sweep = partial(simulated_sweep, queries=133)
+SWEEP = sweep(queries=QUERIES)
 
 
 def leave_one_out(scores):
@@ -42,17 +38,12 @@ def test_with_a_fold_for_each_query_all_other_queries_choose(scores):
 
 @pytest.mark.usefixtures("long_work")
 def test_the_held_out_scores_are_those_of_a_plain_cross_validation():
-    scores, rng, held_out = sweep(), np.random.default_rng(3), []
+    scores, rng, held_out = SWEEP, np.random.default_rng(3), []
     for _ in range(2000):
         for fold in np.array_split(rng.permutation(133), 5):
             choosing = np.setdiff1d(np.arange(133), fold)
             held_out.append(scores[scores[:, choosing].mean(axis=1).argmax(), fold].sum() / 133)
     assert select(scores, repeats=2000).expected == pytest.approx(np.sum(held_out) / 2000, abs=0.0005)
-
-
-def test_the_best_has_the_highest_mean_which_is_the_apparent_score():
-    scores, selection = sweep(), select(sweep())
-    assert (selection.best, selection.apparent) == (scores.mean(axis=1).argmax(), scores.mean(axis=1).max())
 
 
 @pytest.mark.usefixtures("long_work")
@@ -65,18 +56,16 @@ def test_the_apparent_score_is_too_high_and_the_expected_score_is_right():
     assert np.mean(apparent) > mean_f1(0.6) + 2 * error
 
 
-def test_a_configuration_that_is_better_on_every_query_always_wins():
+def test_the_best_is_the_first_with_the_highest_mean_and_always_the_one_that_is_better_on_every_query():
+    selection, means = select(SWEEP), SWEEP.mean(axis=1)
+    assert (selection.best, selection.apparent) == (means.argmax(), means.max())
+    assert select(np.array([SWEEP[0] - 0.1, SWEEP[0], SWEEP[0]])).best == 1
     scores = np.random.default_rng(1).random((3, 20))
     better = scores.max(axis=0) + 0.1
     selection = select(np.insert(scores, 2, better, axis=0))
     assert selection.best == 2
     assert selection.per_query == pytest.approx(better)
     assert selection.expected == pytest.approx(selection.apparent)
-
-
-def test_the_first_of_equals_wins():
-    scores = np.random.default_rng(1).random(133)
-    assert select(np.array([scores - 0.1, scores, scores])).best == 1
 
 
 def test_folds_are_stratified_by_type():
@@ -113,7 +102,7 @@ def test_a_configuration_for_each_type_wins_if_every_type_has_its_own_best():
 
 
 def test_the_types_are_sorted_and_the_selections_have_their_queries_and_the_same_folds():
-    selections, for_all = select_by_type(sweep(), TYPES[::-1], seed=3), select(sweep(), TYPES[::-1], seed=3)
+    selections, for_all = select_by_type(SWEEP, TYPES[::-1], seed=3), select(SWEEP, TYPES[::-1], seed=3)
     assert (selections.for_all.per_query == for_all.per_query).all()
     assert selections.types == ("how", "what", "why")
     assert [len(selection.per_query) for selection in selections.by_type] == [70, 40, 23]
@@ -121,17 +110,14 @@ def test_the_types_are_sorted_and_the_selections_have_their_queries_and_the_same
     assert selections.per_query == pytest.approx(in_order)
 
 
-def test_a_type_with_fewer_queries_than_folds_is_held_out_one_query_at_a_time():
-    for few in (2, 3, 4):
-        scores, types = sweep(seed=few), ["rare"] * few + ["common"] * (133 - few)
+def test_types_of_few_queries():
+    for few in (2, 3, 4):  # fewer than folds: held out one at a time
+        scores, types = sweep(queries=QUERIES, seed=few), ["rare"] * few + ["common"] * (QUERIES - few)
         selections = select_by_type(scores, types)
         assert selections.by_type[1].per_query.tolist() == pytest.approx(leave_one_out(scores[:, :few]))
-
-
-def test_the_only_query_of_a_type_and_those_without_one_use_the_choice_for_all_types():
-    selections = select_by_type(sweep(), ["rare", *["common"] * 132])
+    selections = select_by_type(SWEEP, ["rare", *["common"] * 132])  # the only one uses the choice for all types
     assert selections.by_type[1].per_query.tolist() == [selections.for_all.per_query[0]]
-    selections = select_by_type(sweep(), [None] * 50 + ["some"] * 83)
+    selections = select_by_type(SWEEP, [None] * 50 + ["some"] * 83)  # as do those without a type
     assert selections.types == ("some",)
     assert (selections.per_query[:50] == selections.for_all.per_query[:50]).all()
 
@@ -148,10 +134,7 @@ def test_choosing_by_type_loses_if_all_types_have_the_same_best():
 
 @pytest.mark.usefixtures("long_work")
 def test_p_of_the_types_is_close_to_p_from_all_permutations():
-    scores, types = (
-        sweep(configurations=3, queries=7, seed=2),
-        ["how", "how", "how", "why", "why", "what", "what"],
-    )
+    scores, types = sweep(configurations=3, queries=7, seed=2), "how how how why why what what".split()
 
     def best_of_each(order):
         columns = {kind: [query for query, name in zip(order, types, strict=True) if name == kind] for kind in COUNTS}
@@ -161,7 +144,7 @@ def test_p_of_the_types_is_close_to_p_from_all_permutations():
     assert select_by_type(scores, types).p == pytest.approx(exact, abs=4 * np.sqrt(0.25 / 10_000))
 
 
-@given(arrays(float, (3, 12), elements=st.sampled_from([0.0, 1 / 3, 2 / 7, 1.0])), st.integers(0, 12))
+@given(arrays(float, (3, 12), elements=VALUES), st.integers(0, 12))
 def test_p_of_the_types_is_above_0_and_at_most_1(scores, typed):
     types = ["some"] * (typed // 2) + ["other"] * (typed - typed // 2) + [None] * (12 - typed)
     assert 0 < select_by_type(scores, types).p <= 1
@@ -171,7 +154,7 @@ def test_p_of_the_types_is_above_0_and_at_most_1(scores, typed):
 @pytest.mark.usefixtures("long_work")
 def test_harder_types_do_not_change_p():
     harder = np.array([{"how": 0, "what": 0.5, "why": 2}[kind] for kind in TYPES])
-    assert select_by_type(sweep() - harder, TYPES).p == pytest.approx(select_by_type(sweep(), TYPES).p, abs=1e-9)
+    assert select_by_type(SWEEP - harder, TYPES).p == pytest.approx(select_by_type(SWEEP, TYPES).p, abs=1e-9)
 
 
 @pytest.mark.usefixtures("long_work")
@@ -192,9 +175,6 @@ def test_the_win_frequency_of_two_configurations_follows_the_multinomial_distrib
     chances = multinomial.pmf(counts, queries, [better / queries, worse / queries, 21 / queries])
     expected = chances[counts[:, 0] > counts[:, 1]].sum() + chances[counts[:, 0] == counts[:, 1]].sum() / 2
     assert win_frequency(scores)[0] == pytest.approx(expected, abs=4 * np.sqrt(0.25 / 10_000))
-
-
-def test_equal_configurations_win_equally_often():
     scores = np.random.default_rng(0).random((2, 30))
     assert win_frequency(np.array([scores[0], scores[0], scores[0] - 1])).tolist() == pytest.approx([0.5, 0.5, 0])
 

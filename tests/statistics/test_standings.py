@@ -29,13 +29,7 @@ def scores():
     return f1_like(np.random.default_rng(3), alike(5), shift=np.array([0, 0.05, 0, 0, -1.5]))
 
 
-def test_the_baseline_is_compared_with_all_others(scores):
-    decision = standings(scores, [None] * 133, baseline=4, resamples=500, seed=1)
-    assert np.array_equal(decision.baseline.p_holm, compare_with_reference(scores, 4, resamples=500, seed=1).p_holm)
-    assert decision.baseline.p_holm[decision.best] < 0.05
-
-
-def test_power_is_that_of_the_best_and_the_median_tied_configuration(scores):
+def test_power_is_that_of_the_best_and_the_median_tied_configuration_and_has_its_textbook_value(scores):
     decision = standings(scores, [None] * 133, resamples=2_000)
     assert decision.with_best.tied.tolist() == [True, True, True, True, False]
     tied = [row for row in range(4) if row != decision.best]
@@ -45,6 +39,9 @@ def test_power_is_that_of_the_best_and_the_median_tied_configuration(scores):
     needed = decision.power.needed(0.02)
     assert detectable_difference(deviation, needed, lost=lost) <= 0.02
     assert detectable_difference(deviation, needed - 1, lost=lost) > 0.02
+    # Cohen 1988: a paired effect of .5 needs about 32 pairs at 80 % power, two-sided .05 (normal approximation)
+    assert queries_needed(1.0, 0.5) == 32
+    assert detectable_difference(np.array([0.1, 0.2]), 100) == pytest.approx([0.02801585, 0.0560317], rel=1e-6)
 
 
 @pytest.mark.usefixtures("long_work")
@@ -59,28 +56,28 @@ def test_the_queries_needed_detect_the_difference_in_80_percent(shift):
     assert 0.74 <= worse <= 0.92, "80 % by an approximation that is safe for few queries"
 
 
-def test_what_needs_two_configurations_types_or_values_is_left_out_without(scores):
+@pytest.mark.usefixtures("long_work")
+def test_what_needs_two_configurations_types_or_values_is_left_out_without_and_types_pay_only_if_they_gain(scores):
     decision = standings(scores[:1], ["a", "b"] * 66 + ["a"])
     assert (decision.selection, decision.by_type, decision.power) == (None, None, None)
     assert standings(np.ones((3, 10)), [None] * 10).power is None
     assert standings(scores, ["a"] * 133).by_type is None
     assert standings(scores, ["a"] * 66 + ["b"] * 67, resamples=100).by_type is not None
-
-
-@pytest.mark.usefixtures("long_work")
-def test_types_pay_only_if_they_gain(scores):
-    halves = np.repeat([0.0, 0.5], 40)
+    halves, types = np.repeat([0.0, 0.5], 40), ["a"] * 40 + ["b"] * 40
     noise = np.random.default_rng(0).normal(0, 0.01, (2, 80))
-    types = ["a"] * 40 + ["b"] * 40
     assert standings(np.array([halves, 0.5 - halves]) + noise, types).types_pay
     assert not standings(np.array([halves, halves - 0.1]) + noise, types).types_pay
 
 
 @pytest.mark.usefixtures("long_work")
-def test_many_comparisons_with_a_baseline_get_enough_patterns_to_be_significant(monkeypatch):
+def test_the_baseline_is_compared_with_all_others_by_patterns_enough_to_be_significant(scores, monkeypatch):
     """Of many queries, too, of which fewer patterns are drawn: here, 40 queries are already many."""
-    better = np.random.default_rng(0).normal(1, 0.1, (600, 40))
+    better = np.random.default_rng(0).normal(1, 0.1, (200, 40))
     better[0] -= 1
+    of_five = standings(scores, [None] * 133, baseline=4, resamples=500, seed=1)
+    expected = compare_with_reference(scores, 4, resamples=500, seed=1).p_holm
+    assert of_five.baseline.p_holm.tolist() == expected.tolist()
+    assert expected[of_five.best] < 0.05
     assert standings(better, [None] * 40, baseline=0, resamples=100).baseline.p_holm[1:].max() < 0.05
     monkeypatch.setattr(intervals, "MANY_QUERIES", 30)
     monkeypatch.setattr(intervals, "DRAWS_OF_MANY", 1)
@@ -89,12 +86,6 @@ def test_many_comparisons_with_a_baseline_get_enough_patterns_to_be_significant(
 
 def queries_needed(deviation, difference):
     return fewest_queries(lambda queries: detectable_difference(deviation, queries) <= difference, 10**6)
-
-
-def test_the_detectable_difference_has_its_textbook_value():
-    # Cohen 1988: a paired effect of .5 needs about 32 pairs at 80 % power, two-sided .05 (normal approximation)
-    assert queries_needed(1.0, 0.5) == 32
-    assert detectable_difference(np.array([0.1, 0.2]), 100) == pytest.approx([0.02801585, 0.0560317], rel=1e-6)
 
 
 @pytest.mark.usefixtures("long_work")
@@ -117,10 +108,7 @@ SETTINGS = {  # functions of settings, with settings other than the usual ones
     "best": (lambda **given: compare_with_best(SHIFTED, **given).p, {"seed": 1, "resamples": 500}),
     "pair": (lambda **given: randomisation_test(GAINS[None], **given), {"seed": 1, "resamples": 500}),
     "interval": (lambda **given: confidence_intervals(GAINS, **given), {"seed": 1, "resamples": 500}),
-    "margin": (
-        lambda **given: against_baseline(GAINS, 0.02, 1.0, **given).p_worse,
-        {"seed": 1, "resamples": 200},
-    ),
+    "margin": (lambda **given: against_baseline(GAINS, 0.02, 1, **given).p_worse, {"seed": 1, "resamples": 200}),
     "selection": (lambda **given: select(SWEEP, **given).expected, {"seed": 1, "folds": 10, "repeats": 7}),
     "types": (lambda **given: select_by_type(SWEEP, TYPES, **given).p, {"seed": 1, "resamples": 500}),
     "wins": (lambda **given: win_frequency(SWEEP, **given), {"seed": 1, "resamples": 500}),

@@ -1,4 +1,4 @@
-"""`ragsweep judge` from the questions to a decision, and the judgments back in a file that a sweep runs on."""
+"""`ragsweep judge` from the questions to a decision, where it is kept, and the judgments as a file for a sweep."""
 
 import html
 import io
@@ -10,85 +10,118 @@ import sys
 import urllib.request
 
 import pytest
+from application import succeeded
 from endpoint_server import EndpointServer, completion
 from sklearn.metrics import cohen_kappa_score
 
-from ragsweep.core.errors import RagsweepError
+from ragsweep.core.errors import RagsweepError, TrackingError
 from ragsweep.models.language.response import grade_in
-from ragsweep_audit.commands.judge import main
+from ragsweep_audit.judging.deciding_by_judgments import verify_alone
+
+THINGS = "iron tea milk salt rice oil soap rope lamp clay".split()
 
 
-@pytest.fixture
-def data(settings):
-    return settings(0)
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Text files, and `judgments.qrels`: what a judge would say."""
+    folder = tmp_path_factory.mktemp("corpus")
+    (folder / "texts").mkdir()
+    for number, thing in enumerate(THINGS):
+        other, third = (THINGS[(number + step) % len(THINGS)] for step in (3, 4))
+        parts = f"{other} is kept. " * (number % 4), f"{third} how dry " * (number % 3), "is " * number
+        (folder / "texts" / f"{thing}.txt").write_text(" ".join([f"About {thing}.", *parts]))
+    lines = [f"{number} 0 {thing}.txt 1" for number, thing in enumerate(THINGS, start=1)]
+    (folder / "judgments.qrels").write_text("\n".join(lines) + "\n")
+    return folder
 
 
-@pytest.fixture
-def judge(data, tmp_path, monkeypatch, capsys):
-    """Run the command in this process; its status and what it prints."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        given = {argument.partition("=")[0] for argument in arguments}
-        defaults = [setting for setting in data if setting.partition("=")[0] not in given]
-        monkeypatch.setattr(sys, "argv", ["ragsweep judge", *defaults, *arguments])
-        status, captured = main(), capsys.readouterr()
-        return status, captured.err + captured.out
-
-    return run
+def settings(corpus, judged):
+    """The settings of this corpus, with questions of which so many are judged."""
+    answers = {thing: [f"{thing}.txt"] for thing in THINGS[:judged]}
+    rows = [{"query": f"How is {thing} kept?", "relevant_docs": answers.get(thing, [])} for thing in THINGS]
+    questions = corpus / f"questions_{judged}.json"
+    questions.write_text(json.dumps(rows))
+    of_data = ["corpus=text", f"corpus.path={corpus}/texts", "questions=table", f"questions.path={questions}"]
+    return [*of_data, "questions.unit=document", "retriever=sparse", "retriever.k1=0,1.5", "k=4"]
 
 
-@pytest.fixture
-def typing(application, data, monkeypatch):
+def judge(application, *arguments, keys=""):
     """Run the command in this process with these keys as its input."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", io.StringIO(keys))
+        return application.script_here("judge", *arguments)
 
-    def run(keys, *arguments):
-        monkeypatch.setattr(sys, "stdin", io.StringIO(keys))
-        return application.script_here("judge", *data, *arguments)
+
+@pytest.fixture
+def data(corpus):
+    return settings(corpus, 0)
+
+
+@pytest.fixture
+def run(application, data):
+    """Run the command on settings that are not judged, but for those that are given."""
+
+    def run(*arguments, keys=""):
+        given = tuple(argument.partition("=")[0] for argument in arguments)
+        names = [setting.partition("=")[0] for setting in data]
+        is_given = [name in given or name.startswith(tuple(f"{one}." for one in given)) for name in names]
+        defaults = [setting for setting, is_other in zip(data, is_given, strict=True) if not is_other]
+        return judge(application, *defaults, *arguments, keys=keys)
 
     return run
 
 
-@pytest.mark.usefixtures("long_work")
-def test_a_simulated_judge_decides_and_the_decision_is_computed_again(judge, corpus):
-    status, output = judge("--from", str(corpus / "judgments.qrels"))
-    assert status == 0
-    decided = output.splitlines()[-5:-1]
-    again, repeated = judge("--from", str(corpus / "judgments.qrels"), "--verify")
-    assert (again, repeated.splitlines()[-4:]) == (0, decided)
+@pytest.fixture
+def source(corpus):
+    return "--from", str(corpus / "judgments.qrels")
 
 
-def test_a_person_at_the_terminal_is_asked_and_the_judgments_are_a_dataset(application, data, typing):
-    process = typing("1 0 ? u 0 1 x q", "--out", "judged.tsv")
+def record_of(journal):
+    return json.loads(journal.with_suffix(".decision.json").read_text())["judged"]
+
+
+def test_a_simulated_judge_decides_once_it_may_and_the_decision_is_computed_again(run, source):
+    stopped = run(*source, "--budget", "2")
+    assert stopped.returncode == 1
+    assert "Not decided after 2 judgments" in stopped.stdout
+    decided = succeeded(run(*source)).stdout.splitlines()[-5:-1]
+    assert succeeded(run(*source, "--verify")).stdout.splitlines()[-4:] == decided
+
+
+def test_a_person_at_the_terminal_is_asked_and_the_judgments_are_a_dataset(application, data, run):
+    process = run("--out", "judged.tsv", keys="1 0 ? u 0 1 x q")
     assert process.returncode == 1, process.stderr
     assert "Question: How is" in process.stdout
     assert "Not decided after 4 judgments" in process.stdout
     assert "a sweep on it measures too low" in process.stdout
     assert len((application.home / "judged.tsv").read_text().splitlines()) == 1 + 4
     settings = [setting for setting in data if not setting.startswith("retriever.k1")]
-    process = application.script_here("run", *settings, "dataset.qrels=judged.tsv")
-    assert process.returncode == 0, process.stderr
+    succeeded(application.script_here("run", *settings, "dataset.qrels=judged.tsv"))
+    process = run("--journal", "unsure.jsonl", keys="?" * 99)
+    assert process.returncode == 1, process.stderr
+    assert "could not be told" in process.stdout
 
 
-def test_a_second_judge_is_refused_while_one_is_asked(application, data, typing):
+def test_a_second_judge_is_refused_while_one_is_asked(application, data, run):
+    def wait_for_question():
+        while not first.stdout.readline().startswith("Relevant?"):
+            pass
+
     reading, writing = os.pipe()
     first = application.begin("judge", *data, stdin=reading)
-    while not first.stdout.readline().startswith("Relevant?"):
-        pass
-    second = typing("1 0 1 q", "--judge", "kim")
+    wait_for_question()
+    second = run("--judge", "kim", keys="1 0 1 q")
     assert second.returncode == 2
     assert "judged.jsonl: is in use by another ragsweep judge" in second.stderr.splitlines()[-1]
     os.write(writing, b"1\n")
-    while not first.stdout.readline().startswith("Relevant?"):
-        pass
+    wait_for_question()
     first.send_signal(signal.SIGINT)
     ended = first.communicate(timeout=60)[0]
     os.close(writing)
     os.close(reading)
     assert "1 judgment kept" in ended
-    assert typing("0 q", "--judge", "kim").returncode == 1
-    record = json.loads((application.home / "judged.decision.json").read_text())
-    assert record["judged"]["judgments"] == 2
+    assert run("--judge", "kim", keys="0 q").returncode == 1
+    assert record_of(application.home / "judged.jsonl")["judgments"] == 2
 
 
 def test_a_page_that_is_killed_goes_on_where_it_was(application, data):
@@ -122,30 +155,33 @@ def test_a_page_that_is_killed_goes_on_where_it_was(application, data):
     assert process.returncode == 1
 
 
-def model_at(server, tmp_path):
+# Guesses of a language model
+
+
+def model_at(server, application):
     """The settings of a model at this server, and a store of its responses."""
     model = ["language_model=openai", "language_model.model=m", f"language_model.base_url={server.url}"]
-    return [*model, "language_model.api_key_env=null", f"store.path={tmp_path}/store"]
+    return ["--guess", *model, "language_model.api_key_env=null", f"store.path={application.home}/store"]
 
 
 @pytest.mark.extra("openai")
-@pytest.mark.usefixtures("processes")
-def test_guesses_are_asked_once_kept_in_the_journal_and_compared_with_the_judge(judge, corpus, tmp_path):
+def test_guesses_are_asked_once_kept_in_the_journal_and_compared_with_the_judge(application, run, source):
     def reply(prompt, times):
         return completion(f'{{"grade": {len(prompt) % 2}}}' if len(prompt) % 5 else "I cannot say.")
 
-    source = "--from", str(corpus / "judgments.qrels")
     with EndpointServer(reply) as server:
-        model = model_at(server, tmp_path)
-        status, output = judge(*source, "--guess", *model)
+        model = model_at(server, application)
+        output = succeeded(run(*source, *model)).stdout
         asked = len(server.requests)
-        assert (status, judge(*source, "--guess", *model)[0]) == (0, 0)
-        assert judge(*source, "--guess", *model, "--journal", "other.jsonl")[0] == 0
+        succeeded(run(*source, *model))
+        succeeded(run(*source, *model, "--journal", "other.jsonl"))
         assert len(server.requests) == asked > 0
-    with pytest.raises(RagsweepError, match="was begun with guesses of another language model"):
-        judge(*source, "--guess", *[setting.replace("model=m", "model=other") for setting in model])
-    record = json.loads((tmp_path / "simulated.decision.json").read_text())["judged"]["guesses"]
-    head, *events = [json.loads(line) for line in (tmp_path / "simulated.jsonl").read_text().splitlines()]
+    other = run(*source, *[setting.replace("model=m", "model=other") for setting in model])
+    assert other.returncode == 2
+    assert "was begun with guesses of another language model" in other.stderr
+    journal = application.home / "simulated.jsonl"
+    record = record_of(journal)["guesses"]
+    head, *events = map(json.loads, journal.read_text().splitlines())
     guesses = {tuple(pair[:2]): guess for pair, guess in zip(head["pairs"], head["guessed"], strict=True)}
     draws = {event["number"]: (event["query_id"], event["unit"]) for event in events if event["event"] == "draw"}
     answers = [event for event in events if event["event"] == "answer" and not event["again"]]
@@ -155,37 +191,34 @@ def test_guesses_are_asked_once_kept_in_the_journal_and_compared_with_the_judge(
     assert record["kappa"] == pytest.approx(cohen_kappa_score(*zip(*pairs, strict=True)))
     assert record["by_grade"]["1"] == {"judged": sum(grade for grade, _ in pairs), "same": pairs.count((1, 1))}
     assert f"equals the judgment in {record['same']} of {record['judged']} cases" in output
-    assert f"kappa {record['kappa']:.2f}" in output
-    again, verified = judge(*source, "--verify")
-    assert again == 0
-    assert f"kappa {record['kappa']:.2f}" in verified
-    judge(*source, "--journal", "without.jsonl")
-    with pytest.raises(RagsweepError, match="was begun without guesses"):
-        judge(*source, "--guess", "--journal", "without.jsonl")
+    for text in (output, succeeded(run(*source, "--verify")).stdout):
+        assert f"kappa {record['kappa']:.2f}" in text
+    run(*source, "--journal", "without.jsonl")
+    without = run(*source, "--guess", "--journal", "without.jsonl")
+    assert (without.returncode, "was begun without guesses" in without.stderr) == (2, True)
 
 
 @pytest.mark.extra("openai")
-@pytest.mark.usefixtures("processes")
-def test_a_damaged_journal_is_refused_before_the_model_guesses(judge, corpus, tmp_path):
-    damaged = tmp_path / "damaged.jsonl"
+def test_a_damaged_journal_is_refused_before_the_model_guesses(application, run, source):
+    damaged = application.home / "simulated.jsonl"
     with EndpointServer(lambda prompt, times: completion('{"grade": 1}')) as server:
-        given = ["--from", str(corpus / "judgments.qrels"), "--guess", *model_at(server, tmp_path)]
+        given = [*source, *model_at(server, application)]
         for content in ('{"schema": 1}\n', "my notes", '{"schema": 1, "strategy": "race", "met\n'):
             damaged.write_text(content)
-            with pytest.raises(RagsweepError, match="is no journal"):
-                judge(*given, "--journal", "damaged.jsonl")
+            refused = run(*given)
+            assert (refused.returncode, "is no journal" in refused.stderr) == (2, True), content
         assert not server.requests
         damaged.write_text('{"schema": 1, "stra')  # a process was killed while it wrote this
-        assert judge(*given, "--journal", "damaged.jsonl")[0] == 0
+        succeeded(run(*given))
         assert server.requests
 
 
 @pytest.mark.extra("openai")
-def test_a_model_that_reasons_is_told_the_option_that_gives_it_more_tokens(judge, corpus, tmp_path):
+def test_a_model_that_reasons_is_told_the_option_that_gives_it_more_tokens(application, run, source):
     with EndpointServer(lambda prompt, times: completion("<think>Let me", finish="length")) as server:
-        given = [*model_at(server, tmp_path), "--guess-tokens", "9"]
-        with pytest.raises(RagsweepError, match=r"cut off.*a larger --guess-tokens lets"):
-            judge("--from", str(corpus / "judgments.qrels"), "--guess", *given)
+        refused = run(*source, *model_at(server, application), "--guess-tokens", "9")
+        assert refused.returncode == 2
+        assert re.search(r"cut off.*a larger --guess-tokens lets", refused.stderr)
         assert {request["max_completion_tokens"] for request in server.requests} == {9}
 
 
@@ -200,21 +233,10 @@ GRADES = [  # what a model replies, and the grade in it
 
 
 def test_a_grade_is_a_field_of_json():
-    assert [grade_in(text, 3) for text, _ in GRADES] == [grade for _, grade in GRADES]
+    assert [(text, grade_in(text, 3)) for text, _ in GRADES] == GRADES
 
 
-@pytest.mark.usefixtures("long_work")
-def test_a_budget_ends_it_undecided(judge, corpus):
-    status, output = judge("--from", str(corpus / "judgments.qrels"), "--budget", "2")
-    assert status == 1
-    assert "Not decided after 2 judgments" in output
-
-
-def test_a_judge_who_can_tell_nothing_decides_nothing(typing):
-    process = typing("?" * 99)
-    assert process.returncode == 1, process.stderr
-    assert "could not be told" in process.stdout
-
+# What is refused
 
 REFUSED = [  # arguments, and what the refusal names
     (["--from", "absent.qrels"], "absent.qrels is not a file"),
@@ -235,21 +257,79 @@ REFUSED = [  # arguments, and what the refusal names
     (["k=3,5"], "k: found several values"),
     (["retriever.k1=1"], "expected several configurations"),
     (["retriever.k1=0,x"], "retriever.k1"),
+    (["retriever=returned,sparse", "retriever.path=HOME/ranked.jsonl"], "retriever=run_file with chunker=page"),
 ]
 
 
-@pytest.mark.usefixtures("long_work")
-def test_what_cannot_be_judged_is_refused(judge, tmp_path):
-    (tmp_path / "other.qrels").write_text("1 0 nowhere.txt 1\n")
+def test_what_cannot_be_judged_is_refused(application, run):
+    (application.home / "other.qrels").write_text("1 0 nowhere.txt 1\n")
+    (application.home / "ranked.jsonl").write_text("")
     for arguments, fact in REFUSED:
-        with pytest.raises(RagsweepError, match=re.escape(fact)):
-            judge(*arguments)
+        process = run(*(argument.replace("HOME", str(application.home)) for argument in arguments))
+        last = process.stderr.splitlines()[-1]
+        assert (process.returncode, fact in last) == (2, True), (arguments, last)
 
 
-def test_a_retriever_with_passages_of_its_own_is_refused_with_what_can_be_judged_instead(data, tmp_path, monkeypatch):
-    (tmp_path / "returned.jsonl").write_text("")
-    system = ["retriever=returned,sparse", f"retriever.path={tmp_path / 'returned.jsonl'}", "k=3"]
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["ragsweep judge", *data[:5], *system])
-    with pytest.raises(RagsweepError, match="retriever=run_file with chunker=page"):
-        main()
+# Where a decision is kept: beside the journal, and at the sweep in MLflow
+
+
+def test_what_is_judged_without_a_sweep_is_kept_beside_its_journal_which_alone_shows_it(
+    application, run, tmp_path, capsys
+):
+    assert run(keys="1 0 q").returncode == 1
+    process = succeeded(run(keys="10" * 99))
+    record = record_of(application.home / "judged.jsonl")
+    assert record["decided"]
+    assert record["headline"][0] in process.stdout
+    assert not application.parents()
+    text = (application.home / "judged.jsonl").read_text()
+    moved = tmp_path / "elsewhere.jsonl"
+    moved.write_text(text)
+    assert verify_alone(moved)
+    assert capsys.readouterr().out.splitlines()[:-1] == record["headline"]
+    for change in (("[0, ", "[1, "), ('"grade": 1', '"grade": 0'), ("{", "[")):
+        moved.write_text(text.replace(*change, 1))
+        with pytest.raises(RagsweepError, match=r"elsewhere\.jsonl"):
+            verify_alone(moved)
+
+
+def test_a_sweep_has_the_judged_decision_beside_its_own_and_a_store_that_refuses_loses_nothing(
+    application, corpus, capsys, monkeypatch
+):
+    def judged(journal, keys):
+        at = [setting for setting in settings(corpus, 2) if ".path" in setting]
+        return judge(application, parent.info.run_id, *at, "--journal", str(application.home / journal), keys=keys)
+
+    succeeded(application.script_here("run", "-m", *settings(corpus, 2)))
+    [parent] = application.parents()
+    artifacts = application.artifacts(parent)
+    before = {name: (artifacts / name).read_text() for name in ("decision.json", "report.html", "report.md")}
+    undecided = judged("of_sweep.jsonl", "1 q")
+    assert undecided.returncode == 1, undecided.stderr
+    [parent] = application.parents()
+    assert parent.data.tags["judged.decided"] == "false"
+    assert "Not decided after 1 judgment" in parent.data.tags["judged.headline"]
+    process = succeeded(judged("of_sweep.jsonl", "10" * 99))
+    [parent] = application.parents()
+    record = json.loads((artifacts / "judged" / "decision.json").read_text())
+    assert record["decided"]
+    assert {name: (artifacts / name).read_text() for name in before} == before
+    assert parent.data.tags["judged.decided"] == "true"
+    assert parent.data.tags["judged.headline"] in process.stdout
+    assert parent.data.tags["judged.configuration"] == record["choice"]
+    assert parent.data.metrics["judged/judgments"] == record["judgments"]
+    journal = artifacts / "judged" / "judged.jsonl"
+    assert journal.read_bytes() == (application.home / "of_sweep.jsonl").read_bytes()
+    assert parent.data.tags["mlflow.note.content"].count("/artifacts/judged/decision.json)") == 1
+    verdicts = [run.data.tags["judged"] for run in application.children()]
+    assert sorted(verdicts) == sorted(row["verdict"] for row in record["configurations"])
+    assert verify_alone(journal)
+    assert record["headline"][0] in capsys.readouterr().out
+
+    def refuse(*arguments):
+        raise TrackingError("gone")
+
+    monkeypatch.setattr("ragsweep.tracking.decisions.add_decision", refuse)
+    process = succeeded(judged("refused.jsonl", "10" * 99))
+    assert "not recorded in MLflow (gone)" in process.stdout
+    assert record_of(application.home / "refused.jsonl")["decided"]

@@ -1,7 +1,9 @@
-"""The page on which one judges: by plain HTTP, and in a browser."""
+"""What a judge reads: the whole unit, at the terminal, and on the page by plain HTTP and in a browser."""
 
 import http.client
+import io
 import re
+import sys
 from contextlib import suppress
 from functools import partial
 from threading import Thread
@@ -9,17 +11,80 @@ from urllib.parse import urlencode, urlsplit
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ragsweep.core.errors import ConfigError
+from ragsweep.datasets import Chunker, Collection, Dataset, Document, Query
 from ragsweep_audit.judging.deciding_by_judgments import _ask
 from ragsweep_audit.judging.journal import Journal
+from ragsweep_audit.judging.judges import TerminalJudge
 from ragsweep_audit.judging.page_judge import PageJudge
-from ragsweep_audit.judging.pool import Pair, Pool, Shown
+from ragsweep_audit.judging.pool import Asked, Pair, Pool, Shown, shown_unit
 from ragsweep_audit.judging.state import decision
 
-QUERIES = 12
+TEXT = "One two three four five six. Seven eight nine. Ten eleven twelve."
+SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(2, 30)), min_size=1, max_size=6, unique=True)
+QUERIES = 6
 UNREAD_MS = 350  # after which the page takes an answer
 HOSTILE = "</div><img src=x onerror=alert(1)> The iron tablets\nare kept dry."
+
+
+class Cutting(Chunker):
+    """A chunker that returns these spans."""
+
+    def __init__(self, spans):
+        self.spans = spans
+
+    def split(self, text):
+        return self.spans
+
+
+def dataset(spans, *texts):
+    pages = [(label, f"a.pdf#{label}", text) for label, text in zip(("i", "ii"), texts, strict=False)]
+    collection = Collection("made", "page", (Document.from_pages("a.pdf", pages),), (Query("q", "What?"),), ())
+    return Dataset.from_collection(collection, Cutting(spans), may_lack_judgments=True)
+
+
+@given(SPANS, st.data())
+def test_a_unit_is_put_together_from_passages_that_overlap_or_leave_gaps(starts, data):
+    spans = sorted((start, min(start + size, len(TEXT))) for start, size in starts)
+    made = dataset(spans, TEXT)
+    passage = data.draw(st.integers(0, len(spans) - 1))
+    shown = shown_unit(made, 0, passage)
+    covered = sorted({place for start, end in spans for place in range(start, end)})
+    assert shown.match == made.passages[passage].text
+    assert "".join("".join(shown[1:]).split()) == "".join("".join(TEXT[place] for place in covered).split())
+
+
+def test_a_page_is_shown_without_the_other_pages_and_has_its_label():
+    made = dataset([(0, 5), (3, 8)], "Iron tea", "Milk oil")
+    assert shown_unit(made, 1, 3) == Shown("a.pdf, page ii", "Mil", "k oil", "")
+
+
+@given(st.integers(1, 200), *[st.text("ab ", max_size=60)] * 3)
+def test_a_cut_text_begins_with_the_passage_and_says_how_much_is_missing(most, before, match, after):
+    cut = Shown("a", before, match, after).cut(most)
+    if most >= len(before + match + after):
+        assert cut[1:] == (before, match, after)
+    else:
+        assert cut.match == match[:most]
+        left_out = [int(word) for part in (cut.before, cut.after) for word in part.split() if word.isdigit()]
+        assert sum(left_out) == len(before + match + after) - most
+
+
+def test_the_terminal_shows_what_fits_until_all_is_asked_for(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("a1"))
+    pair = Pair("q", "What?", "d", lambda: Shown("a.pdf", "first " * 999, "the match", " last" * 999))
+    assert TerminalJudge(1).answer(Asked(1, pair, again=False), "after 0") == 1
+    cut, whole = capsys.readouterr().out.split("[a] show all")
+    assert "| the match" in cut
+    assert "more characters]" in cut
+    assert whole.count("first") == whole.count("last") == 999
+    assert "more characters]" not in whole
+
+
+# The page
 
 
 def shown(document):
@@ -85,7 +150,7 @@ def judging(tmp_path):
     started.stop()
 
 
-def test_an_answer_counts_for_the_question_that_it_names_alone(judging):
+def test_an_answer_counts_for_the_question_that_it_names_alone_and_of_many_at_once_one(judging):
     first = judging.shown()
     judging.give(first, "1")
     following = judging.shown()
@@ -98,11 +163,7 @@ def test_an_answer_counts_for_the_question_that_it_names_alone(judging):
     judging.give(following, "u")
     assert judging.shown() == first
     assert judging.journal.grades == {}
-
-
-def test_of_many_answers_at_once_one_counts(judging):
-    asked = judging.shown()
-    clicks = [Thread(target=judging.give, args=[asked, "1"]) for _ in range(20)]
+    clicks = [Thread(target=judging.give, args=[first, "1"]) for _ in range(20)]
     for click in clicks:
         click.start()
     for click in clicks:
@@ -121,22 +182,16 @@ FOREIGN = [  # the place, the content and the host of a request
 ]
 
 
-def test_nobody_answers_who_does_not_know_the_address_and_what_is_no_answer_is_not_taken(judging):
+def test_nobody_answers_who_does_not_know_the_address_and_neither_what_is_sent_nor_shown_is_taken_for_more(judging):
     for place, body, host in FOREIGN:
         assert judging.send("GET" if body is None else "POST", place, body, host) == (404, b""), (place, body, host)
     for body in ("", "[]", "\x00", "asked=1", "answer=1", "asked=1&answer=", "asked=%ff&answer=%ff"):
         assert judging.send("POST", "", body)[0] == 303
         assert judging.shown() == "1"
     assert judging.journal.grades == {}
-
-
-def test_no_text_of_a_document_is_markup_of_the_page(judging):
     page = judging.send("GET", "")[1].decode()
     assert "<img" not in page
     assert "&lt;img src=x onerror=alert(1)&gt;" in page
-
-
-def test_a_port_that_is_taken_is_named(judging):
     with pytest.raises(ConfigError, match=f"--port: {judging.address.port} cannot be used"):
         PageJudge(1, judging.address.port)
 
@@ -188,7 +243,7 @@ def test_keys_and_buttons_answer_and_the_decision_is_shown(opened, judging):
     while page.locator("#question").count():
         grade = "1" if page.inner_text("#where").endswith("page 0") else "0"
         next_question(page, lambda grade=grade: page.keyboard.press(grade))
-    assert page.inner_text("#end p:first-child").startswith("Ship a: the best on these 12 queries")
+    assert page.inner_text("#end p:first-child").startswith(f"Ship a: the best on these {QUERIES} queries")
 
 
 @pytest.mark.browser
@@ -204,10 +259,5 @@ def test_an_old_tab_the_back_button_and_a_double_click_answer_no_other_question(
     second.wait_for_selector("#question")
     next_question(second, lambda: second.keyboard.press("0"))
     assert judging.journal.grades == {1: 1, 2: 0}
-
-
-@pytest.mark.browser
-def test_stopping_says_where_the_judgments_are(opened, judging):
-    page = opened()
-    next_question(page, lambda: page.keyboard.press("q"))
-    assert "Not decided" in page.inner_text("#end")
+    next_question(second, lambda: second.keyboard.press("q"))
+    assert "Not decided" in second.inner_text("#end")
