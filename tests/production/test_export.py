@@ -71,7 +71,7 @@ def exported(sweep, shared_application):
     """The choice of the sweep, with its index, also registered: version 1 of the model `manual`."""
     folder = shared_application.home / "retriever"
     places = ["--out", str(folder), "--register", "manual"]
-    done = succeeded(shared_application.script_here("export", sweep.info.run_id, "--with-index", *places))
+    done = succeeded(shared_application.script("export", sweep.info.run_id, "--with-index", *places))
     assert error_lines(done.stderr) == []
     assert "models:/manual@candidate (version 1)" in done.stdout
     return folder
@@ -281,7 +281,7 @@ def test_a_decision_that_does_not_say_whether_it_ships_is_not_taken_for_one_that
 
 
 def test_check_says_what_has_changed(exported, folder, shared_application):
-    done = succeeded(shared_application.start_script_here("check", str(exported)))
+    done = succeeded(shared_application.start_script("check", str(exported)))
     assert (len(done.stdout.splitlines()), done.stderr) == (1, "")
     check = json.loads((folder / "check.json").read_text())
     first = check["questions"][0]["passages"]
