@@ -34,7 +34,7 @@ WITHOUT_TARGET = {  # the classes of settings whose YAML names none
     "evaluation/answers": "ragsweep_answers.measuring.answer_settings.AnswerSettings",
     "tracking": "ragsweep.config.run_settings.TrackingSettings",
     "config": "ragsweep.tasks.ranking.ranking_task.RankingTask",
-    "generate": "ragsweep_generate.making.Plan",
+    "generate": "ragsweep_generate.question_set.Plan",
 }
 PRIMARY = {"config": "ragsweep run", "generate": "ragsweep generate"}  # settings that are in no group
 EVERY_RUN = ("audit", "decision", "task", "tracking")

@@ -9,7 +9,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from ragsweep.app.messages import without_hydra
+from ragsweep.app.error_messages import without_hydra
 from ragsweep.config.composing import SharingLoader
 from ragsweep.core.project import CONF, register_resolvers
 

@@ -18,7 +18,7 @@ from ragsweep.retrieval.kinds import Method, Ranker
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.sweeps import Decision, DecisionSettings, Outcome, Sweep, decide
 from ragsweep.sweeps.configuration_names import as_number
-from ragsweep.tasks.facts import Facts
+from ragsweep.tasks.evaluation_record import Facts
 from ragsweep.tasks.metric import Guessing
 
 SETTINGS = DecisionSettings("f1", gains=["recall"], costs=["context/tokens", "latency/mean_ms"])

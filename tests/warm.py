@@ -32,7 +32,7 @@ import pytest
 PROJECT = Path(__file__).resolve().parents[1]
 OF_PLUGINS = (
     *("ragsweep_answers.answering.recorded_answers", "ragsweep_answers.measuring.answers_task"),
-    *("ragsweep_audit.check", "ragsweep_engines", "ragsweep_generate"),
+    *("ragsweep_audit.audit_check", "ragsweep_engines", "ragsweep_generate"),
 )
 LOADED = (
     "alembic.command",
@@ -83,7 +83,7 @@ LOADED = (
     "ragsweep.tasks.ranking.ranking_charts",
     "ragsweep.tasks.ranking.ranking_task",
     "ragsweep.tasks.ranking.spans.span_metrics",
-    "ragsweep.tracking.finishing",
+    "ragsweep.tracking.sweep_end",
     "ragsweep.tracking.sweep_runs",
     "ragsweep.tracking.tracked_job",
     "safetensors",

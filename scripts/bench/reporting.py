@@ -18,7 +18,7 @@ from ragsweep.core.json_records import from_record
 from ragsweep.report import Origin, summary, write_sweep
 from ragsweep.statistics import compare_with_best
 from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, decide
-from ragsweep.tasks.facts import Facts
+from ragsweep.tasks.evaluation_record import Facts
 
 QUERIES, TIMED, TOKENS = 133, 16, 120
 METRICS = ("precision", "recall", "f1", "mrr", "hit_rate", "ndcg", "map")

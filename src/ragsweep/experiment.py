@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from omegaconf import DictConfig, OmegaConf
 
+from ragsweep.config.configuration_walk import Walk, as_recorded, filled_in
 from ragsweep.config.run_settings import DEFAULT_RESAMPLES, DEFAULT_SEED, TrackingSettings
-from ragsweep.config.used import check_limits
-from ragsweep.config.walk import Walk, as_recorded, filled_in
+from ragsweep.config.used_settings import check_limits
 from ragsweep.core.digest import digest
 from ragsweep.core.drawing import drawing
 from ragsweep.core.errors import ConfigError
@@ -34,8 +34,8 @@ from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.repeating import SETTING, measure_repeats, measured_once, varying, with_repeat
 from ragsweep.tasks.run_check import RunCheck, installed_checks, remarks_of
 from ragsweep.tasks.task import Items, Measurement, Task
-from ragsweep.tracking.address import check_address
-from ragsweep.tracking.names import check_names, swept_metrics
+from ragsweep.tracking.mlflow_names import check_names, swept_metrics
+from ragsweep.tracking.store_address import check_address
 
 if TYPE_CHECKING:
     from ragsweep import tracking

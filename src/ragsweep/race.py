@@ -26,9 +26,9 @@ from ragsweep.core.terminal import counted, duration
 from ragsweep.core.timing import without_timing
 from ragsweep.experiment import Experiment
 from ragsweep.statistics.intervals import Array
-from ragsweep.statistics.racing import QuestionRace
+from ragsweep.statistics.question_race import QuestionRace
 from ragsweep.store.stage_store import Arrays
-from ragsweep.sweeps.race import DroppedOut, RaceRecord, RaceSettings
+from ragsweep.sweeps.race_record import DroppedOut, RaceRecord, RaceSettings
 from ragsweep.tasks.metric import Metric
 
 SECONDS_WORTH_SAVING = 10.0  # what a grid takes in all

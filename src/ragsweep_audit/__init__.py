@@ -17,5 +17,5 @@ PLUGIN = Plugin(
             "ragsweep_audit.commands.judge:main",
         ),
     },
-    checks={"audit": "ragsweep_audit.check:DatasetAudit"},
+    checks={"audit": "ragsweep_audit.audit_check:DatasetAudit"},
 )

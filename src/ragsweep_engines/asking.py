@@ -18,11 +18,11 @@ from ragsweep.core.limits import Between, Text
 from ragsweep.core.progress import advance, progress
 from ragsweep.core.terminal import counted, duration, quoted, some_of
 from ragsweep.core.timing import sample
-from ragsweep.models.language.kept import KeptResponses
+from ragsweep.models.language.kept_responses import KeptResponses
 from ragsweep.retrieval.kinds import Method
 from ragsweep.retrieval.results import Answers, MatchedRetriever, Result
 from ragsweep.store.stage_store import NO_STORE, Store
-from ragsweep_engines.reading import Fields, Read, listing, results_of
+from ragsweep_engines.result_reading import Fields, Read, listing, results_of
 
 FILE = "systems.sqlite"  # beside what the store may delete to make room
 FIRST_WAIT_S = 0.5  # before a query is asked again; doubled each time

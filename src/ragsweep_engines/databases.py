@@ -19,7 +19,7 @@ from ragsweep.retrieval.ranking_checks import check_encoder
 from ragsweep.retrieval.results import Answers
 from ragsweep.store.identity import identity
 from ragsweep_engines.asking import RunningRetriever
-from ragsweep_engines.reading import results_of
+from ragsweep_engines.result_reading import results_of
 
 SAMPLED_ROWS = 200
 

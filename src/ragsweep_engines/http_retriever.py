@@ -19,7 +19,7 @@ from ragsweep.core.parsing import MB, MalformedError, from_json, unzipped
 from ragsweep.core.terminal import some_of
 from ragsweep.models.language.endpoint_access import ABOUT_KEYS, Access, KeyedServer, hidden, texts_in, words_of
 from ragsweep_engines.asking import PassingError, RunningRetriever, passes
-from ragsweep_engines.reading import check_path, listing
+from ragsweep_engines.result_reading import check_path, listing
 
 if TYPE_CHECKING:
     import requests

@@ -82,7 +82,7 @@ def chunks(client: QdrantClient, collection: str, document: str, field: str | No
     from ragsweep.core.terminal import some_of
     from ragsweep_engines.databases import SAMPLED_ROWS
     from ragsweep_engines.qdrant_retriever import row_of
-    from ragsweep_engines.reading import Fields, results_of
+    from ragsweep_engines.result_reading import Fields, results_of
 
     sample, _ = client.scroll(collection, limit=SAMPLED_ROWS, with_payload=True)
     read = results_of([*map(row_of, sample)], Fields(source=field))

@@ -22,7 +22,7 @@ from ragsweep.core.terminal import one_line, say_once, shortened, some_of
 from ragsweep.models.language.endpoint_access import hidden, is_plain_address
 from ragsweep_engines.asking import PassingError, passes
 from ragsweep_engines.databases import SAMPLED_ROWS, DatabaseRetriever, Row, Table, Vector, check_package, flat
-from ragsweep_engines.reading import results_of
+from ragsweep_engines.result_reading import results_of
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient

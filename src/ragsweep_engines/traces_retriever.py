@@ -22,9 +22,9 @@ from ragsweep.core.terminal import counted, some_of
 from ragsweep.retrieval.kinds import Method
 from ragsweep.retrieval.results import Answers
 from ragsweep.text.normalisation import folded
-from ragsweep.tracking.address import check_address
+from ragsweep.tracking.store_address import check_address
 from ragsweep_engines.asking import ReadsResults
-from ragsweep_engines.reading import Fields, Read, check_path, encodable, results_of
+from ragsweep_engines.result_reading import Fields, Read, check_path, encodable, results_of
 
 KIND, QUERY, ANSWER = "mlflow.spanType", "mlflow.spanInputs", "mlflow.spanOutputs"  # attributes of a span
 QUESTIONS = ("query", "question", "input", "text", "str_or_query_bundle")  # fields of an input that have the question

@@ -21,8 +21,8 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import command, typed
 
 if TYPE_CHECKING:
-    from ragsweep.config.walk import Walk
-    from ragsweep_generate.making import Plan
+    from ragsweep.config.configuration_walk import Walk
+    from ragsweep_generate.question_set import Plan
 
 SETTINGS = ("drafts_per_question", "passage_size", "shortest_passage", "seed")  # of the plan, in the configuration
 FEWER = 1
@@ -40,13 +40,13 @@ def main() -> int:
     parser.add_argument("--unanswerable", type=float, default=0.0, help="share of out-of-scope questions, such as 0.1")
     given = parser.parse_intermixed_args()
 
-    from ragsweep.config.walk import Walk
+    from ragsweep.config.configuration_walk import Walk
     from ragsweep.core.terminal import counted
     from ragsweep_generate.data_sheet import Recipe, cost_of, references_of, share, warning
     from ragsweep_generate.draft_checks import Checker
-    from ragsweep_generate.folder import QUESTIONS, check_folder, write
-    from ragsweep_generate.making import make, sources_of, spread, types_of
+    from ragsweep_generate.question_set import make, sources_of, spread, types_of
     from ragsweep_generate.searching import CorpusSearch
+    from ragsweep_generate.set_folder import QUESTIONS, check_folder, write
 
     overrides = [*given.overrides, *([] if any(map(CORPUS.match, given.overrides)) else BUNDLED)]
     if named := [override for override in overrides if override.lstrip("+").startswith("dataset")]:
@@ -88,7 +88,7 @@ def main() -> int:
 
 def _plan(walk: Walk, options: dict[str, Any], types: tuple[str, ...]) -> Plan:
     from ragsweep.config.annotations import as_configured, signature_of
-    from ragsweep_generate.making import Plan
+    from ragsweep_generate.question_set import Plan
 
     given = {f"--{name}": value for name, value in options.items()} | {name: walk.build(name) for name in SETTINGS}
     for name, value in given.items():

@@ -18,7 +18,7 @@ from ragsweep.datasets.model.collection import digest_of_documents
 from ragsweep.store.code import kind_of
 from ragsweep_generate.draft_checks import CHECKS
 from ragsweep_generate.drafts import Generator
-from ragsweep_generate.making import Outcome, Plan
+from ragsweep_generate.question_set import Outcome, Plan
 
 TEMPLATE = Path(__file__).with_suffix(".md")
 

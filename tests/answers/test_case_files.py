@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from ragsweep.config.walk import Walk
+from ragsweep.config.configuration_walk import Walk
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.project import option_file, register_resolvers
 from ragsweep.datasets import Case, Dataset, Judgment, Option, PageChunker

@@ -23,7 +23,7 @@ from ragsweep.core.errors import ConfigError, ModelError
 from ragsweep.core.project import PROJECT as PROJECT_FOLDER
 from ragsweep.core.project import SWEEP_ID
 from ragsweep.core.terminal import one_line
-from ragsweep.models.language import kept
+from ragsweep.models.language import kept_responses
 from ragsweep.models.language.endpoint import say_spent
 from ragsweep.models.language.language_model import Message
 from ragsweep.models.language.openai_model import OpenAIModel
@@ -380,7 +380,7 @@ def test_nothing_is_asked_where_nothing_can_be_kept_or_what_is_kept_is_locked(se
     assert "kept responses: cannot use" in failure(nowhere)
     assert server.requests == []
     answerer.answer(questions(1))
-    monkeypatch.setattr(kept, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(kept_responses, "PATIENCE_S", 0.1)
     with stored(answerer) as other:
         other.execute("BEGIN EXCLUSIVE")
         assert "kept responses: cannot use" in failure(answerer)

@@ -13,12 +13,12 @@ from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.datasets import PageChunker
 from ragsweep.report import rows_of
 from ragsweep.report.claims import claims_of
-from ragsweep.report.record import as_record
+from ragsweep.report.decision_record import as_record
 from ragsweep.report.report_text import table_of_configurations
 from ragsweep.retrieval import SparseRetriever
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.sweeps import DecisionSettings, Sweep, decide
-from ragsweep.tasks.facts import MeasureFact
+from ragsweep.tasks.evaluation_record import MeasureFact
 from ragsweep.tasks.repeating import joined
 from ragsweep.testing import TaskContract
 from ragsweep_answers.answering import Answer

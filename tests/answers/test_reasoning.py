@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from letters import LetterEncoder
 
-from ragsweep.config.walk import Walk
+from ragsweep.config.configuration_walk import Walk
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.hardware import machine
 from ragsweep.models.language.writing import as_data

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 from small import case_arguments, cases
 
-from ragsweep.config.walk import Walk
+from ragsweep.config.configuration_walk import Walk
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.project import option_file
 from ragsweep.datasets import Case

@@ -16,7 +16,7 @@ from application import PROJECT, assert_refused, succeeded
 from small import arguments, span_arguments, write_queries
 from tracking.stored import run_here
 
-from ragsweep.app.messages import in_one_line
+from ragsweep.app.error_messages import in_one_line
 from ragsweep.store.stage_store import Store
 
 NAMES_OF_THE_REFERENCE = {

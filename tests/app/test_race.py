@@ -7,7 +7,7 @@ from application import assert_refused
 from tracking.stored import run_here
 
 from ragsweep.race import Answered, Race, Racer
-from ragsweep.sweeps.race import RaceSettings
+from ragsweep.sweeps.race_record import RaceSettings
 from ragsweep.tasks.metric import Metric
 
 SETTINGS = RaceSettings(block=8, level=0.05, promise="these", margin=0)

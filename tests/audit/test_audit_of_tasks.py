@@ -37,7 +37,7 @@ from ragsweep.retrieval import (
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.search import Retrieval
 from ragsweep.text.tokens import Tokenizer
-from ragsweep_audit.check import DatasetAudit
+from ragsweep_audit.audit_check import DatasetAudit
 from ragsweep_audit.dataset_audit import as_json, audit, finders
 from ragsweep_audit.findings.finding import Audited
 from ragsweep_audit.findings.unit_ranks import unit_ranks

@@ -14,7 +14,7 @@ from composed_here import composed
 from omegaconf import OmegaConf
 
 from ragsweep.config.annotations import is_component, optional, signature_of, target_of
-from ragsweep.config.walk import STORE, Walk
+from ragsweep.config.configuration_walk import STORE, Walk
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Between, mark_of
 from ragsweep.core.project import CONF, conf_folders, options_of, portable, register_resolvers

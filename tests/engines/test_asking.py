@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 from ragsweep.core.errors import ConfigError, RetrieverError, UnansweredError
-from ragsweep.models.language.kept import KeptResponses
+from ragsweep.models.language.kept_responses import KeptResponses
 from ragsweep.retrieval.results import Result
 from ragsweep_engines import asking
-from ragsweep_engines.reading import LISTS, NAMES, PLACES, Fields, results_of
+from ragsweep_engines.result_reading import LISTS, NAMES, PLACES, Fields, results_of
 
 RESULT = Result(("a",), "b.pdf", "1", "text", 0.5)
 HIT = {"id": "a", "source": "b.pdf", "page": 1, "text": "text", "score": 0.5}

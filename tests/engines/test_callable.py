@@ -16,7 +16,7 @@ from composed_here import composed
 from omegaconf import OmegaConf
 
 from ragsweep.config.annotations import target_of
-from ragsweep.config.walk import as_recorded
+from ragsweep.config.configuration_walk import as_recorded
 from ragsweep.core.errors import ConfigError, RetrieverError
 from ragsweep.core.project import conf_folders, portable
 from ragsweep.production.loading import refuse_if_not_alone

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ragsweep.core.errors import RefusedError, RetrieverError, TrackingError
 from ragsweep.retrieval.results import Result
 from ragsweep.testing import SystemContract
-from ragsweep_engines.reading import Fields
+from ragsweep_engines.result_reading import Fields
 from ragsweep_engines.traces_retriever import TracesRetriever, same_question, traced
 
 QUESTION = "What clears worms?"

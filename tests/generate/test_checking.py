@@ -23,7 +23,7 @@ from ragsweep.text.stop_words import LUCENE_STOP_WORDS
 from ragsweep_generate.draft_checks import SHORTEST_REFERENCE, Checker, flaw_of_form, locate
 from ragsweep_generate.drafts import UNANSWERABLE, Draft, Generator, GeneratorError, Request, Source
 from ragsweep_generate.extractive import ExtractiveGenerator, telling
-from ragsweep_generate.making import Plan, make, sources_of, spread
+from ragsweep_generate.question_set import Plan, make, sources_of, spread
 from ragsweep_generate.searching import CorpusSearch
 from ragsweep_generate.testing import SOURCE_TEXTS, GeneratorContract
 

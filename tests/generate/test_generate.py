@@ -15,9 +15,9 @@ from ragsweep_generate.data_sheet import Recipe
 from ragsweep_generate.draft_checks import Checker
 from ragsweep_generate.drafts import GeneratorError
 from ragsweep_generate.extractive import ExtractiveGenerator
-from ragsweep_generate.folder import write
-from ragsweep_generate.making import Plan, make, sources_of
+from ragsweep_generate.question_set import Plan, make, sources_of
 from ragsweep_generate.searching import CorpusSearch
+from ragsweep_generate.set_folder import write
 
 QUICK = ["~encoder", "shortest_passage=5"]
 FIELDS = {"question", "corpus_id", "references", "query_type", "answerable", "page", "easy", "bm25_rank", "copied"}

@@ -6,8 +6,8 @@ import pytest
 
 from ragsweep.app.commands import composed
 from ragsweep.app.main import main
+from ragsweep.config.configuration_walk import Walk
 from ragsweep.config.groups import unused_groups
-from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError
 from ragsweep.models.language.smollm2 import SmolLM2Model
 

@@ -33,7 +33,7 @@ from small import write_pdf
 
 import ragsweep
 from ragsweep import tracking
-from ragsweep.config.walk import built
+from ragsweep.config.configuration_walk import built
 from ragsweep.core.errors import RagsweepError, TrackingError
 from ragsweep.core.trec_files import identifier
 from ragsweep.datasets import RecursiveChunker
@@ -43,8 +43,8 @@ from ragsweep.report.markup import markdown
 from ragsweep.retrieval import LogisticClassifier, RoutedRetriever, SparseRetriever, SpellCheck
 from ragsweep.store.stage_store import NO_STORE
 from ragsweep.tasks.search import in_stages
-from ragsweep.tracking.address import check_model_name, model_address
 from ragsweep.tracking.client import Client
+from ragsweep.tracking.store_address import check_model_name, model_address
 
 QUESTION, OTHER = "How should vaccines be stored?", "Who may see the records?"
 FILES = {"retriever.yaml", "check.json", "README.md"}

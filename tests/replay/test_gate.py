@@ -10,7 +10,7 @@ from outcomes import of_scores
 from ragsweep.replay.gating import Gate, Verdict
 from ragsweep.statistics import against_baseline
 from ragsweep.sweeps import Sweep
-from ragsweep.tasks.facts import JudgedFact, ReturnedFact, UnreadText
+from ragsweep.tasks.evaluation_record import JudgedFact, ReturnedFact, UnreadText
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from ragsweep.config.walk import as_recorded
+from ragsweep.config.configuration_walk import as_recorded
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.limits import Code, mark_of
 from ragsweep.core.project import portable

@@ -24,12 +24,12 @@ from simulated import alike, f1_like
 from ragsweep.core.parsing import MalformedError
 from ragsweep.report import rows_of, veto_of
 from ragsweep.report.claims import claims_of, evidence
-from ragsweep.report.record import as_record
+from ragsweep.report.decision_record import as_record
 from ragsweep.report.report_tables import cells
 from ragsweep.report.value_words import p_value, ranges, rough, tied_in_words
 from ragsweep.statistics.power import detectable_difference, fewest_queries
 from ragsweep.sweeps import decide
-from ragsweep.tasks.facts import JudgedFact
+from ragsweep.tasks.evaluation_record import JudgedFact
 
 TOKENS, MS = "context/tokens", "latency/mean_ms"
 ALPHAS = np.linspace(0, 1, 15).round(2)

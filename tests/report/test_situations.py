@@ -20,17 +20,17 @@ from ragsweep.production.export_folder import Origin as Source
 from ragsweep.production.model_card import model_card
 from ragsweep.report import Origin, rows_of, veto_of
 from ragsweep.report.claims import claims_of, evidence, headline
+from ragsweep.report.decision_record import as_record
 from ragsweep.report.notebook import SweepDecision
-from ragsweep.report.record import as_record
 from ragsweep.report.report_page import write_report
 from ragsweep.report.report_tables import head_of_choice
 from ragsweep.report.report_text import table_by_cutoff, table_of_configurations
 from ragsweep.report.value_words import cutoffs_in_words
 from ragsweep.statistics import LEVEL, holm
 from ragsweep.sweeps import Decision
-from ragsweep.tasks.facts import MetricFact, ReturnedFact, UnreadText
+from ragsweep.tasks.evaluation_record import MetricFact, ReturnedFact, UnreadText
 from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
-from ragsweep.tracking.decisions import answer_of
+from ragsweep.tracking.decision_tags import answer_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "report.md"
 HEAD = "| what was measured | what is said |\n| --- | --- |\n"

@@ -9,8 +9,8 @@ from scipy.stats import binom, bootstrap
 from simulated import at_most, f1_like, mean_f1
 
 from ragsweep.statistics import Groups, affordable_resamples, confidence_intervals, randomisation_test, win_frequency
-from ragsweep.statistics.comparison import sign_patterns
 from ragsweep.statistics.intervals import MANY_QUERIES, resample_weights
+from ragsweep.statistics.paired_tests import sign_patterns
 from ragsweep.statistics.repeats import Components, components, mean_intervals
 
 SETS = 1_000

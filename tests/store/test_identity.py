@@ -13,7 +13,7 @@ import pytest
 from application import PROJECT
 from omegaconf import OmegaConf
 
-from ragsweep.config.walk import Walk
+from ragsweep.config.configuration_walk import Walk
 from ragsweep.core import digest as digests
 from ragsweep.core.digest import DigestedTexts, digest_texts
 from ragsweep.retrieval import SparseRetriever

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from outcomes import QUERY_GROUP, SETTINGS, as_guesses, of_scores
 
-from ragsweep.report.across import across_as_record, across_in_words, across_table, claims_across
+from ragsweep.report.across_datasets import across_as_record, across_in_words, across_table, claims_across
 from ragsweep.sweeps import AcrossDatasets, Sweep, decide
 from ragsweep.sweeps.across_datasets import in_one, least_regret
-from ragsweep.tasks.facts import DatasetFact
-from ragsweep.tracking.decisions import _verdicts
-from ragsweep.tracking.finishing import folder_names
+from ragsweep.tasks.evaluation_record import DatasetFact
+from ragsweep.tracking.decision_tags import _verdicts
+from ragsweep.tracking.sweep_end import folder_names
 
 NOISE = np.random.default_rng(1).normal(0, 0.1, (3, 100))
 NOISE -= NOISE.mean(axis=1, keepdims=True)

@@ -13,13 +13,13 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.experiment import Experiment
 from ragsweep.replay.gating import Gate, Verdict
 from ragsweep.report.claims import veto_of
-from ragsweep.report.record import as_record
-from ragsweep.report.rows import summary_of
+from ragsweep.report.decision_record import as_record
+from ragsweep.report.decision_rows import summary_of
 from ragsweep.statistics import against_baseline, compare_with_best, shown_to_beat
 from ragsweep.statistics.repeats import components
 from ragsweep.sweeps import CostFront, DecisionSettings, Sweep, check_decision, decide
 from ragsweep.sweeps.choice import about_the_same
-from ragsweep.tasks.facts import MetricFact
+from ragsweep.tasks.evaluation_record import MetricFact
 from ragsweep.tasks.metric import Metric
 
 TOKENS = "context/tokens"

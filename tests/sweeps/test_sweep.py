@@ -12,13 +12,13 @@ from outcomes import SETTINGS, alpha_k, decided, grid, of_scores, outcome
 from ragsweep.app.job import name_and_settings
 from ragsweep.core.style import shown_apart
 from ragsweep.report import Origin, write_sweep
-from ragsweep.report.record import as_record
+from ragsweep.report.decision_record import as_record
+from ragsweep.report.decision_rows import summary_of
 from ragsweep.report.report_charts import report_charts
-from ragsweep.report.rows import summary_of
 from ragsweep.report.sweep_charts import reference_charts
 from ragsweep.sweeps import DecisionSettings, Sweep, decide, side_by_side, with_own_columns
 from ragsweep.sweeps.configuration_names import short_values
-from ragsweep.tracking.decisions import answer_of
+from ragsweep.tracking.decision_tags import answer_of
 
 pytestmark = pytest.mark.usefixtures("drawing")
 BOTH = "4_comprehensive_comparison.png best_against_baseline.svg by_cutoff.svg"  # of sweeps at one k

@@ -20,7 +20,7 @@ from ragsweep.core.parsing import MalformedError
 from ragsweep.evaluation import evaluate, judge, recall
 from ragsweep.statistics import Groups
 from ragsweep.tasks.charts import by_query_type
-from ragsweep.tasks.facts import Facts, read_facts
+from ragsweep.tasks.evaluation_record import Facts, read_facts
 from ragsweep.tasks.metric import Guessing, Metric
 from ragsweep.tasks.ranking.ranking_charts import draw
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation

@@ -18,8 +18,8 @@ from ragsweep.core.trec_files import strictly_falling
 from ragsweep.datasets import Document, FixedChunker, RecursiveChunker
 from ragsweep.evaluation import average_precision, f1, hit_rate, judge, mrr, ndcg, precision, recall
 from ragsweep.statistics import confidence_intervals
+from ragsweep.tasks.ranking.foreign_rankings import read
 from ragsweep.tasks.ranking.ranking_tables import qrels_lines, run_lines
-from ragsweep.tasks.ranking.reading import read
 from ragsweep.tasks.ranking.units import units_of_ranking
 
 MEASURES = {"precision": "P", "recall": "recall", "hit_rate": "success", "ndcg": "ndcg_cut", "map": "map_cut"}

@@ -10,7 +10,7 @@ from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException
 
 from ragsweep.core.errors import TrackingError
-from ragsweep.tracking.names import tagged
+from ragsweep.tracking.mlflow_names import tagged
 from ragsweep.tracking.sweep_runs import sweep_runs
 from tracking.stored import ANYTHING, execute, refusal, resume
 

@@ -18,8 +18,8 @@ from omegaconf import OmegaConf
 
 from ragsweep import tracking
 from ragsweep.app.commands import composed
+from ragsweep.app.error_messages import explained, unknown_name, without_hydra
 from ragsweep.app.job import COMMAND, SWEEP, job
-from ragsweep.app.messages import explained, unknown_name, without_hydra
 from ragsweep.app.sweep import SweepCallback
 from ragsweep.app.workers import end_killed, end_workers
 from ragsweep.config.groups import groups

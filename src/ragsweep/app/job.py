@@ -20,7 +20,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from omegaconf import DictConfig, OmegaConf
 
-from ragsweep.app.messages import explained, in_one_line
+from ragsweep.app.error_messages import explained, in_one_line
 from ragsweep.app.workers import begin_worker
 from ragsweep.config.groups import name_unused, unused_groups
 from ragsweep.core.digest import shortened_with_digest
@@ -28,7 +28,7 @@ from ragsweep.core.errors import ConfigError, JobFailed
 from ragsweep.core.progress import hide_progress, progress
 from ragsweep.core.project import register_resolvers, sweep_id
 from ragsweep.core.terminal import FAILED, end_if_signalled, guard
-from ragsweep.tracking.address import check_address, check_places, say_variable, sqlite_file, store_overrides
+from ragsweep.tracking.store_address import check_address, check_places, say_variable, sqlite_file, store_overrides
 
 SWEEP = "RAGSWEEP_SWEEP"  # in the environment: what every job needs to know about its sweep, as JSON
 COMMAND = "RAGSWEEP_COMMAND"  # in the environment: the beginning of the command of every job
@@ -83,11 +83,11 @@ def job(config: DictConfig) -> Any:
             tracking.close_orphans(config.tracking)
         kept = (sweep_id(), *typed)
         if in_sweep and in_sweep["race"]:
-            from ragsweep.app import rounds
+            from ragsweep.app import race_rounds
 
-            if (work := rounds.work_of(Path(in_sweep["race"]), about.job.num)) is not None:
+            if (work := race_rounds.work_of(Path(in_sweep["race"]), about.job.num)) is not None:
                 experiments[kept] = experiments.get(kept) or experiment.Experiment.of(config)
-                return rounds.do(work, experiments[kept], tracked)
+                return race_rounds.do(work, experiments[kept], tracked)
         metrics, record, sentences = experiment.run(config, tracked, experiments.pop(kept, None))
     except Exception as error:
         end_if_signalled()
@@ -168,7 +168,7 @@ def name_and_settings(
 ) -> tuple[str, dict[str, Any]]:
     """The name of a run and the settings in it: the swept ones, or else all that were set, in groups that are used."""
     from ragsweep.sweeps.configuration_names import short_names, short_values
-    from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
+    from ragsweep.tracking.mlflow_names import LONGEST_MLFLOW_NAME
 
     kept = [item for item in parsed if item.type is not OverrideType.DEL]
     used = [item for item in kept if item.key_or_group.partition(".")[0] not in unused]

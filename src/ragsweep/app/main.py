@@ -16,7 +16,7 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.plugins import DISABLED, Command, plugins
 from ragsweep.core.project import PROJECT, project
 from ragsweep.core.terminal import answer_signals
-from ragsweep.tracking.address import check_arguments
+from ragsweep.tracking.store_address import check_arguments
 
 COMMANDS = {  # by name, the module of this package that has the function of this name, and what it does
     "init": ("commands.datasets", "prepare this folder: a place for PDF files, example questions, a dataset for both"),
@@ -119,7 +119,7 @@ def _status_of(name: str) -> int:
     except KeyboardInterrupt:
         return terminal.interrupted()
     except Exception as error:
-        from ragsweep.app.messages import explained
+        from ragsweep.app.error_messages import explained
 
         explained(error, "ragsweep" if name == "run" else name)
         return terminal.BAD_INPUT  # other statuses of a command are results

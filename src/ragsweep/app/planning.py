@@ -13,8 +13,8 @@ from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from ragsweep.app.error_messages import settings_in, unknown_setting, without_hydra
 from ragsweep.app.job import as_given, check_tracking, experiments, name_and_settings
-from ragsweep.app.messages import settings_in, unknown_setting, without_hydra
 from ragsweep.config.composing import SharingLoader, sharing
 from ragsweep.config.groups import name_unused, unused_groups
 from ragsweep.core.errors import ConfigError, first_line

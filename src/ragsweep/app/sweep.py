@@ -15,8 +15,8 @@ from hydra.core.utils import JobReturn
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
+from ragsweep.app.error_messages import explained
 from ragsweep.app.job import COMMAND, SWEEP, as_given, command_of
-from ragsweep.app.messages import explained
 from ragsweep.app.planning import Plan, Planned, plan, print_plan
 from ragsweep.app.workers import check_launcher, tell_workers
 from ragsweep.core.digest import digest, shortened_with_digest
@@ -25,10 +25,10 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.progress import progress
 from ragsweep.core.project import PROJECT, SWEEP_ID, project, sweep_id
 from ragsweep.core.terminal import VERBOSE, counted
-from ragsweep.tracking.address import check_places
+from ragsweep.tracking.store_address import check_places
 
 if TYPE_CHECKING:
-    from ragsweep.app.rounds import Launch
+    from ragsweep.app.race_rounds import Launch
     from ragsweep.race import Race
     from ragsweep.tracking import OpenSweep
 
@@ -54,7 +54,7 @@ class SweepCallback(Callback):
             if in_process and not config.get("dry_run"):
                 start_drawing()
             with progress("loading MLflow"):  # takes seconds, in which the other process gets ready
-                from ragsweep.tracking.process import process_identity
+                from ragsweep.tracking.run_owner import process_identity
 
             if config.get("dry_run"):
                 print_plan(planned)
@@ -82,7 +82,7 @@ class SweepCallback(Callback):
     def run_race(cls, launch: Launch) -> None:
         """Race the configurations of the sweep, and keep what came of it for the decision."""
         if cls.race and cls.sweep:
-            from ragsweep.app.rounds import race_of_jobs
+            from ragsweep.app.race_rounds import race_of_jobs
 
             jobs = [job.overrides for job in cls.plan.jobs]
             record = race_of_jobs(cls.race, jobs, launch, cls.sweep.stop.with_name(RACE))
@@ -99,7 +99,7 @@ def _race(config: DictConfig, planned: Plan) -> Race | None:
         return None
     from ragsweep.experiment import Experiment
     from ragsweep.race import Race, Racer
-    from ragsweep.sweeps.race import RaceSettings
+    from ragsweep.sweeps.race_record import RaceSettings
 
     if len({job.items for job in planned.jobs}) > 1:
         raise ConfigError("hydra/sweeper=race: found several datasets, or several ways to judge; expected one")
@@ -111,7 +111,7 @@ def _open_sweep(config: DictConfig, first: DictConfig, planned: Sequence[Planned
     from ragsweep import tracking
     from ragsweep.sweeps.configuration_names import as_text, short_names
     from ragsweep.sweeps.decision_settings import decision_of
-    from ragsweep.tracking.names import LONGEST_EXPERIMENT_NAME
+    from ragsweep.tracking.mlflow_names import LONGEST_EXPERIMENT_NAME
 
     try:
         Path(config.hydra.sweep.dir).mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ from ragsweep import tracking
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import for_hydra
 from ragsweep.core.terminal import TERMINATED, end
-from ragsweep.tracking.address import SETTING, VARIABLE
+from ragsweep.tracking.store_address import SETTING, VARIABLE
 
 SECONDS_TO_END = 0.5  # for a worker that the sweep ends, before it is killed
 SECONDS_TO_END_ALONE = 5  # for a worker whose driver is gone
@@ -69,7 +69,7 @@ def end_killed(sweep: tracking.OpenSweep) -> None:
 @cache
 def begin_worker(driver: int, identity: str) -> None:
     """Prepare a worker: leave Ctrl-C to its driver, a process of this identity, and end soon after that is gone."""
-    from ragsweep.tracking.process import has_ended
+    from ragsweep.tracking.run_owner import has_ended
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes
     if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:

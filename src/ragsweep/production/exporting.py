@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ragsweep import tracking
 from ragsweep.config.annotations import target_of
-from ragsweep.config.walk import STORE, TARGET, built
+from ragsweep.config.configuration_walk import STORE, TARGET, built
 from ragsweep.core.arrays import NOTHING
 from ragsweep.core.errors import ConfigError, TrackingError
 from ragsweep.core.parsing import MalformedError, from_json
@@ -41,7 +41,7 @@ from ragsweep.tasks.ranking.ranking_tables import run_lines
 from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.search import components_within, search_of
 from ragsweep.tracking import RegisteredRetriever
-from ragsweep.tracking.names import RUN_ID
+from ragsweep.tracking.mlflow_names import RUN_ID
 
 LARGEST_DECISION_MB = 100
 LOADER = "ragsweep.production.serving"  # with this module MLflow loads a registered retriever

@@ -12,7 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from ragsweep.config.walk import built
+from ragsweep.config.configuration_walk import built
 from ragsweep.core.errors import ConfigError, DatasetError
 from ragsweep.core.project import placed, project
 from ragsweep.datasets import Chunker, Corpus, Document, Passage

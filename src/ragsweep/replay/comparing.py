@@ -10,7 +10,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from ragsweep import tracking
-from ragsweep.config.walk import Walk
+from ragsweep.config.configuration_walk import Walk
 from ragsweep.core.errors import ConfigError, TrackingError
 from ragsweep.core.parsing import MalformedError, from_yaml
 from ragsweep.core.terminal import counted, say_once

@@ -19,7 +19,7 @@ from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.core.project import CONF, options_of
 from ragsweep.core.terminal import say_once
 from ragsweep.replay.trusted_record import OF_HYDRA, TODAYS, composed_today, has_setting, settings_in, trusted
-from ragsweep.tracking.names import RUN_ID
+from ragsweep.tracking.mlflow_names import RUN_ID
 from ragsweep.tracking.stored_run import LARGEST_SETTINGS_MB
 
 NAME = "recorded"  # of the primary configuration, and of the option of each group that has what is recorded

@@ -26,7 +26,7 @@ from ragsweep.statistics.intervals import Array
 from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, check_margin, decide
 from ragsweep.tasks.ranking.ranking_costs import TOKENS
 from ragsweep.tracking import RegisteredRetriever
-from ragsweep.tracking.address import SCHEME
+from ragsweep.tracking.store_address import SCHEME
 
 
 class Verdict(IntEnum):

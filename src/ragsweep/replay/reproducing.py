@@ -26,8 +26,8 @@ from ragsweep.race import Race, Racer, measure_some
 from ragsweep.replay.recorded_experiment import recorded_experiment
 from ragsweep.replay.trusted_record import composed_today, has_setting, settings_in, trusted
 from ragsweep.store.code import digest_of_code
-from ragsweep.sweeps.race import RaceRecord
-from ragsweep.tracking.address import VARIABLE, absolute
+from ragsweep.sweeps.race_record import RaceRecord
+from ragsweep.tracking.store_address import VARIABLE, absolute
 
 SHOWN_DIFFERENCES = 20
 DECISION, LARGEST_DECISION_MB = "decision.json", 100  # of a sweep

@@ -30,8 +30,8 @@ from ragsweep.config.annotations import (
     signature_of,
     target_of,
 )
+from ragsweep.config.configuration_walk import PARTIAL, STORE, TARGET, WHOLE
 from ragsweep.config.ignored_input import refuse_ignored
-from ragsweep.config.walk import PARTIAL, STORE, TARGET, WHOLE
 from ragsweep.core.errors import ConfigError, first_line
 from ragsweep.core.limits import Mark, mark_of
 from ragsweep.core.parsing import MalformedError, from_yaml

@@ -1,12 +1,12 @@
 """Tables, charts, sentences and pages of a finished sweep."""
 
-from ragsweep.report.across import across_in_words, alone, verdict_for_all, write_across
+from ragsweep.report.across_datasets import across_in_words, alone, verdict_for_all, write_across
 from ragsweep.report.claims import TAKEN, headline, veto_of
+from ragsweep.report.decision_rows import rows_of
 from ragsweep.report.pair_tables import pair_tables
 from ragsweep.report.report_page import Origin, write_comparison, write_sweep
 from ragsweep.report.report_tables import brief_cells
 from ragsweep.report.report_text import across_summary, comparison, summary
-from ragsweep.report.rows import rows_of
 
 __all__ = [
     "TAKEN",

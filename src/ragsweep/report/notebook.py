@@ -8,10 +8,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ragsweep.report.claims import evidence, headline
-from ragsweep.report.record import as_record
+from ragsweep.report.decision_record import as_record
+from ragsweep.report.decision_rows import summary_of
 from ragsweep.report.report_tables import cells
 from ragsweep.report.report_text import table_by_cutoff
-from ragsweep.report.rows import summary_of
 from ragsweep.sweeps import Decision
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ from ragsweep.core.drawing import Chart, drawing, save_charts
 from ragsweep.core.project import command
 from ragsweep.core.terminal import counted, counted_of_all, printable
 from ragsweep.report.claims import evidence, headline
+from ragsweep.report.decision_record import as_record, write_record
+from ragsweep.report.decision_rows import Row, rows_of, summary_of, table_of_rows
 from ragsweep.report.markup import code, markdown
-from ragsweep.report.record import as_record, write_record
 from ragsweep.report.report_charts import captions_of, report_charts
 from ragsweep.report.report_tables import (
     baseline_rows,
@@ -31,7 +32,6 @@ from ragsweep.report.report_tables import (
     pair_rows,
     type_rows,
 )
-from ragsweep.report.rows import Row, rows_of, summary_of, table_of_rows
 from ragsweep.report.sweep_charts import reference_charts
 from ragsweep.report.value_words import at, joined
 from ragsweep.statistics import affordable_resamples

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragsweep.core.terminal import aligned, one_line
-from ragsweep.report.across import about_across_table, across_in_words, across_table
+from ragsweep.report.across_datasets import about_across_table, across_in_words, across_table
 from ragsweep.report.claims import evidence, headline
+from ragsweep.report.decision_rows import CONFIGURATION, table_of_rows
 from ragsweep.report.report_tables import baseline_rows, cells
-from ragsweep.report.rows import CONFIGURATION, table_of_rows
 from ragsweep.sweeps import AcrossDatasets, Decision
 
 TERMINAL_ROWS = 30

@@ -28,6 +28,7 @@ from ragsweep.retrieval.kinds import (
     Trace,
     Words,
 )
+from ragsweep.retrieval.model_written import WrittenIngest, WrittenQuery
 from ragsweep.retrieval.normalising import minmax
 from ragsweep.retrieval.pipeline import PipelineRetriever
 from ragsweep.retrieval.queries.abbreviations import Abbreviations
@@ -44,7 +45,6 @@ from ragsweep.retrieval.routed import LogisticClassifier, RoutedRetriever
 from ragsweep.retrieval.run_file import RunFileRetriever
 from ragsweep.retrieval.sparse import SparseRetriever
 from ragsweep.retrieval.stages import rank
-from ragsweep.retrieval.written import WrittenIngest, WrittenQuery
 from ragsweep.store.stage_store import Store
 
 __all__ = [

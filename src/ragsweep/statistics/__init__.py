@@ -1,7 +1,7 @@
 """Intervals, comparisons, selection, power and standings: arrays in, arrays out."""
 
 from ragsweep.statistics.all_pairs import flipped_p, mcnemar_of_pairs, mcnemar_p, paired_p
-from ragsweep.statistics.best import (
+from ragsweep.statistics.best_configurations import (
     ComparisonWithBest,
     compare_aggregates_with_best,
     compare_with_best,
@@ -10,8 +10,6 @@ from ragsweep.statistics.best import (
 )
 from ragsweep.statistics.bounded_mean import least_margin, least_queries
 from ragsweep.statistics.certificate import Certificate, certify
-from ragsweep.statistics.comparison import Comparison, compare_with_reference, holm, randomisation_test
-from ragsweep.statistics.front import shown_to_beat
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import (
     FEW_QUERIES,
@@ -22,7 +20,9 @@ from ragsweep.statistics.intervals import (
     effective_queries,
     spread,
 )
-from ragsweep.statistics.margin import AgainstBaseline, against_baseline
+from ragsweep.statistics.margin_test import AgainstBaseline, against_baseline
+from ragsweep.statistics.paired_tests import Comparison, compare_with_reference, holm, randomisation_test
+from ragsweep.statistics.pareto_front import shown_to_beat
 from ragsweep.statistics.power import detectable_difference
 from ragsweep.statistics.selection import Selection, SelectionByType, select, select_by_type
 from ragsweep.statistics.standings import WORTHWHILE, Power, Standings, standings, standings_by_aggregate

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ragsweep.statistics.comparison import Paired, holm, paired, without_rounding
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import EQUAL, Array, Indices
+from ragsweep.statistics.paired_tests import Paired, holm, paired, without_rounding
 
 PairTest = Literal["randomisation", "t"]
 Correction = Literal["holm", "benjamini_hochberg"]

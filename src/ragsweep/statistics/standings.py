@@ -7,10 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ragsweep.statistics.best import ComparisonWithBest, compare_aggregates_with_best, compare_with_best, win_frequency
-from ragsweep.statistics.comparison import PATTERNS_PER_TEST, Comparison, compare_with_reference
+from ragsweep.statistics.best_configurations import (
+    ComparisonWithBest,
+    compare_aggregates_with_best,
+    compare_with_best,
+    win_frequency,
+)
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import COVERAGE, EQUAL, LEVEL, Array, confidence_intervals
+from ragsweep.statistics.paired_tests import PATTERNS_PER_TEST, Comparison, compare_with_reference
 from ragsweep.statistics.power import FEWEST_FLIPPED, detectable_difference, fewest_queries
 from ragsweep.statistics.selection import Selection, SelectionByType, select, select_by_type
 

@@ -10,7 +10,7 @@ from ragsweep.sweeps.promises import Promise, at_each_cutoff
 from ragsweep.sweeps.side_by_side import side_by_side, with_own_columns
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.sweeps.tradeoff import CostFront
-from ragsweep.sweeps.unread import Recount, UnreadAnswers
+from ragsweep.sweeps.unread_answers import Recount, UnreadAnswers
 
 __all__ = [
     "AcrossDatasets",

@@ -19,7 +19,7 @@ from ragsweep.sweeps.outcome import Outcome
 from ragsweep.sweeps.promises import Promise, ThresholdPromise, promises, threshold_promise
 from ragsweep.sweeps.sweep import Sweep
 from ragsweep.sweeps.tradeoff import CostFront, fronts
-from ragsweep.sweeps.unread import UnreadAnswers, unread_answers
+from ragsweep.sweeps.unread_answers import UnreadAnswers, unread_answers
 
 if TYPE_CHECKING:
     import pandas as pd

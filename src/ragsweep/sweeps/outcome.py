@@ -16,7 +16,7 @@ from ragsweep.statistics import Groups, confidence_intervals, spread
 from ragsweep.statistics.intervals import Array
 from ragsweep.statistics.repeats import mean_intervals
 from ragsweep.sweeps.configuration_names import as_text
-from ragsweep.tasks.facts import Facts
+from ragsweep.tasks.evaluation_record import Facts
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.scores import groups_in
 

@@ -16,7 +16,7 @@ from ragsweep.statistics.intervals import Array, first_best
 from ragsweep.sweeps.configuration_names import own_words, short, short_names
 from ragsweep.sweeps.decision_settings import RECORDED, DecisionSettings
 from ragsweep.sweeps.outcome import BY_NAME, Outcome
-from ragsweep.sweeps.race import RaceRecord
+from ragsweep.sweeps.race_record import RaceRecord
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.task import LEAST_DEPTH
 

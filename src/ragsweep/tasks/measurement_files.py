@@ -14,7 +14,7 @@ from ragsweep.core.csv_files import write_table
 from ragsweep.core.json_records import as_record
 from ragsweep.statistics import STATISTICS, spread
 from ragsweep.statistics.intervals import Array
-from ragsweep.tasks.facts import Facts
+from ragsweep.tasks.evaluation_record import Facts
 from ragsweep.tasks.scores import Measure, Score
 from ragsweep.tasks.task import Items, Measurement
 

@@ -5,11 +5,9 @@ from typing import TYPE_CHECKING
 from ragsweep.core import lazy_names
 
 if TYPE_CHECKING:
-    from ragsweep.tracking.address import how_to_open, own_store, run_address, store_overrides
-    from ragsweep.tracking.decisions import LaterDecision, add_decision
-    from ragsweep.tracking.finishing import OpenSweep, finish, print_missing_runs, push, push_command
+    from ragsweep.tracking.decision_tags import LaterDecision, add_decision
     from ragsweep.tracking.journal import Journal
-    from ragsweep.tracking.names import params_of
+    from ragsweep.tracking.mlflow_names import params_of
     from ragsweep.tracking.recorded_environment import requirements, write_environment
     from ragsweep.tracking.registry import RegisteredRetriever, move_alias, register, registered, version_of_run
     from ragsweep.tracking.retriever_spans import ListedTraces, fetch_spans, list_traces
@@ -24,7 +22,9 @@ if TYPE_CHECKING:
         open_run,
         record,
     )
+    from ragsweep.tracking.store_address import how_to_open, own_store, run_address, store_overrides
     from ragsweep.tracking.stored_run import StoredRun
+    from ragsweep.tracking.sweep_end import OpenSweep, finish, print_missing_runs, push, push_command
     from ragsweep.tracking.sweep_runs import fetch, fetch_outcomes, fetch_racers, fetch_run, fetch_text, finished_jobs
     from ragsweep.tracking.tracked_job import Job, metrics_of
     from ragsweep.tracking.tracking_store import check_uri

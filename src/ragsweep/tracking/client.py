@@ -26,7 +26,7 @@ from mlflow.utils.rest_utils import http_request
 from mlflow.version import VERSION
 
 from ragsweep.core.errors import RefusedError, first_line
-from ragsweep.tracking.address import is_cloud, is_server, sqlite_file
+from ragsweep.tracking.store_address import is_cloud, is_server, sqlite_file
 
 PROXIED = re.compile(r"mlflow-artifacts:(?://(?P<host>[^/\\\s]*))?(/[^\\\t\r\n]*)?")
 LARGEST_ARTIFACT = 500 * 10**6  # bytes of an artifact, as its store lists it

@@ -23,9 +23,9 @@ from ragsweep.core.errors import RefusedError, TrackingError, first_line
 from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.tasks.task import Items
-from ragsweep.tracking.address import check_address
 from ragsweep.tracking.client import reason
-from ragsweep.tracking.names import RUN_ID, params_of, tagged, tags_of
+from ragsweep.tracking.mlflow_names import RUN_ID, params_of, tagged, tags_of
+from ragsweep.tracking.store_address import check_address
 from ragsweep.tracking.tracked_job import dataset_input, is_measured
 from ragsweep.tracking.tracking_store import UNREACHABLE, is_refusal, open_store
 

@@ -25,10 +25,10 @@ from omegaconf import DictConfig
 
 from ragsweep.core.errors import RagsweepError, RefusedError
 from ragsweep.core.project import command
-from ragsweep.tracking.address import model_address, store_overrides
 from ragsweep.tracking.client import Client
-from ragsweep.tracking.names import RUN_ID, tags_of
+from ragsweep.tracking.mlflow_names import RUN_ID, tags_of
 from ragsweep.tracking.recorded_environment import requirements
+from ragsweep.tracking.store_address import model_address, store_overrides
 from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.tracked_job import DIGEST
 from ragsweep.tracking.tracking_store import UNREACHABLE, reading

@@ -16,11 +16,11 @@ from omegaconf import DictConfig
 from ragsweep.core.digest import shortened_with_digest
 from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError, UnusableError
 from ragsweep.core.terminal import end_if_signalled, of_signal
-from ragsweep.tracking.address import absolute
 from ragsweep.tracking.client import absolute_artifacts, reason
 from ragsweep.tracking.journal import KEY, LAST, OPEN, Journal, create_run, note_uploaded, refused
-from ragsweep.tracking.names import LONGEST_MLFLOW_NAME, json_tag, tagged, tags_of
-from ragsweep.tracking.process import described, has_ended
+from ragsweep.tracking.mlflow_names import LONGEST_MLFLOW_NAME, json_tag, tagged, tags_of
+from ragsweep.tracking.run_owner import described, has_ended
+from ragsweep.tracking.store_address import absolute
 from ragsweep.tracking.tracked_job import (
     DIGEST,
     JOINED,

@@ -12,9 +12,9 @@ import pandas as pd
 from ragsweep.core.csv_files import setting_columns
 from ragsweep.core.errors import TrackingError
 from ragsweep.core.parsing import MalformedError
-from ragsweep.tracking.address import own_store
 from ragsweep.tracking.client import Client
-from ragsweep.tracking.names import NOT_COLUMNS
+from ragsweep.tracking.mlflow_names import NOT_COLUMNS
+from ragsweep.tracking.store_address import own_store
 from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.sweep_runs import finished_runs
 from ragsweep.tracking.tracked_job import DIGEST, PARENT, is_measured

@@ -22,9 +22,9 @@ from ragsweep.core.errors import TrackingError
 from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.sweeps import Outcome
-from ragsweep.tasks.facts import read_facts
+from ragsweep.tasks.evaluation_record import read_facts
 from ragsweep.tasks.measurement_files import RESAMPLED
-from ragsweep.tracking.names import NOT_COLUMNS, STEPPED
+from ragsweep.tracking.mlflow_names import NOT_COLUMNS, STEPPED
 from ragsweep.tracking.tracked_job import MEASURED, RUN_SCHEMA, SCHEMA, SWEPT
 
 PER_QUERY, FACTS, RESAMPLED_FILE = "results/per_query.csv", "results/evaluation.json", f"results/{RESAMPLED}"

@@ -18,7 +18,7 @@ from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError, read_text
 from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, with_own_columns
 from ragsweep.tracking.journal import Journal, journals_below
-from ragsweep.tracking.names import tagged
+from ragsweep.tracking.mlflow_names import tagged
 from ragsweep.tracking.stored_run import StoredRun, Swept, swept_values
 from ragsweep.tracking.tracked_job import JOINED, NUMBER, PARENT, RACE, Job
 from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store, reading, search

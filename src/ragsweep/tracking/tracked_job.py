@@ -16,9 +16,9 @@ from ragsweep.core.project import portable
 from ragsweep.store.code import digest_of_code
 from ragsweep.tasks.metric import Metric
 from ragsweep.tasks.task import Items, Measurement
-from ragsweep.tracking.names import json_tag, type_names
-from ragsweep.tracking.process import process_identity
+from ragsweep.tracking.mlflow_names import json_tag, type_names
 from ragsweep.tracking.recorded_environment import git_commit, is_dirty, untracked, user
+from ragsweep.tracking.run_owner import process_identity
 
 LONGEST_COMMAND = 5000  # characters of a tag
 

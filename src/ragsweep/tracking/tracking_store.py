@@ -30,7 +30,8 @@ from ragsweep.core.locks import locked
 from ragsweep.core.progress import progress
 from ragsweep.core.project import project
 from ragsweep.core.terminal import one_line, say_once
-from ragsweep.tracking.address import (
+from ragsweep.tracking.client import Client, absolute_artifacts, reason
+from ragsweep.tracking.store_address import (
     SQLITE,
     absolute,
     check_address,
@@ -41,7 +42,6 @@ from ragsweep.tracking.address import (
     say_variable,
     sqlite_file,
 )
-from ragsweep.tracking.client import Client, absolute_artifacts, reason
 
 SECONDS_TO_ANSWER = 5
 SECONDS_TO_RECOVER, SECONDS_TO_ASK_AGAIN = 90, 3  # of a server that answers with errors, as one that is restarted

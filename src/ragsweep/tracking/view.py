@@ -22,8 +22,8 @@ from mlflow import MlflowClient
 
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.tracking.client import version_of
-from ragsweep.tracking.decisions import DECISION
-from ragsweep.tracking.names import tagged
+from ragsweep.tracking.decision_tags import DECISION
+from ragsweep.tracking.mlflow_names import tagged
 from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.tracked_job import DECIDED, LOWER_IS_BETTER, PARENT
 from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store

@@ -3,7 +3,7 @@
 Fields: `id` of the case; `answer`, a letter or the text of an option, null or empty for no answer; and any of
 `options` (the texts of the options as the system was shown them; refused if the dataset has others, or another order),
 `confidence`, `probabilities` (a list in the order of the options, or a mapping by letter), `response` (what a model
-wrote, read by `answer_forms` if there is no `answer`), `reasoning`, `evidence` and `cited` (pages, by the keys that
+wrote, read by `answer_letters` if there is no `answer`), `reasoning`, `evidence` and `cited` (pages, by the keys that
 judgments have), `time_ms`, `tokens_in` and `tokens_out`. A text that is a list separates its values by semicolons.
 Other fields are ignored.
 """
@@ -28,7 +28,7 @@ from ragsweep.datasets.readers.fields import (
 )
 from ragsweep.datasets.readers.tables import is_csv, read_entries
 from ragsweep.text.normalisation import composed
-from ragsweep_answers.answering.answer_forms import LETTER, matched_letter, option_of, read_letter
+from ragsweep_answers.answering.answer_letters import LETTER, matched_letter, option_of, read_letter
 from ragsweep_answers.answering.json_answer import number_of, probability_of, read_confidence, read_json_answer
 from ragsweep_answers.answering.question import Answer, Question
 

@@ -61,7 +61,7 @@ class RecordedAnswerer(Answerer):
         if self.name is None:
             object.__setattr__(self, "name", Path(self.path).name)
         if self.pattern is not None:
-            from ragsweep_answers.answering.answer_forms import pattern_of
+            from ragsweep_answers.answering.answer_letters import pattern_of
 
             pattern_of(self.pattern)
 
@@ -118,7 +118,7 @@ class RecordedAnswerer(Answerer):
         return {}
 
     def _answers(self, questions: Sequence[Question], left_out: Collection[str]) -> list[Answer]:
-        from ragsweep_answers.answering.answer_forms import pattern_of
+        from ragsweep_answers.answering.answer_letters import pattern_of
         from ragsweep_answers.answering.answer_table import LARGEST_OF_SCALE, read_answer
 
         asked = {composed(question.question_id): question for question in questions}

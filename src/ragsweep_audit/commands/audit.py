@@ -17,7 +17,7 @@ from ragsweep.app.commands import composed, parser_of
 
 if TYPE_CHECKING:
     from ragsweep.datasets import Dataset
-    from ragsweep_audit.check import DatasetAudit
+    from ragsweep_audit.audit_check import DatasetAudit
     from ragsweep_audit.findings.finding import Audit
 
 
@@ -28,7 +28,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_intermixed_args()
 
-    from ragsweep.app.messages import explained
+    from ragsweep.app.error_messages import explained
     from ragsweep.core.terminal import NOT_ACCEPTED
 
     try:
@@ -48,9 +48,9 @@ def main() -> int:
 
 def _built(overrides: Sequence[str]) -> tuple[Any, DatasetAudit]:
     """The task that the overrides describe, for which nothing but its settings is checked, and its audit."""
-    from ragsweep.config.walk import Walk
+    from ragsweep.config.configuration_walk import Walk
     from ragsweep.core.errors import ConfigError
-    from ragsweep_audit.check import DatasetAudit
+    from ragsweep_audit.audit_check import DatasetAudit
 
     walk = Walk(composed(overrides))
     task = walk.build("task")

@@ -11,7 +11,7 @@ from ragsweep.core.terminal import named
 from ragsweep.models.encoders.encoder import Role, TextModel
 from ragsweep.models.encoders.text_read import Lengths, lengths_read
 from ragsweep.models.encoders.token_counts import Counted, unknown_tokens
-from ragsweep.tasks.facts import UnreadText
+from ragsweep.tasks.evaluation_record import UnreadText
 from ragsweep.tasks.search import components_within
 from ragsweep_audit.findings.finding import Audited, Finder, Finding
 

@@ -15,8 +15,8 @@ from ragsweep import tracking
 from ragsweep.app.commands import composed
 from ragsweep.app.job import name_and_settings
 from ragsweep.app.planning import jobs_of
+from ragsweep.config.configuration_walk import Walk
 from ragsweep.config.ignored_input import refuse_ignored
-from ragsweep.config.walk import Walk
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import project
 from ragsweep.datasets import Dataset

@@ -16,7 +16,7 @@ from ragsweep.datasets import Dataset, Judgment
 from ragsweep.datasets.model.dataset import Qrels
 from ragsweep.datasets.readers.qrels_files import HEADER, read_qrels
 from ragsweep.replay.trusted_record import composed_today
-from ragsweep.report.record import VERSION, write_record
+from ragsweep.report.decision_record import VERSION, write_record
 from ragsweep.tasks.ranking.ranking_tables import CHUNKS_BY_PAGES
 from ragsweep_audit.judging.configurations import rankings_of_overrides, rankings_of_sweep
 from ragsweep_audit.judging.guessed_judgments import about_model, model_of, with_guesses
@@ -26,7 +26,7 @@ from ragsweep_audit.judging.judge_request import JudgeRequest
 from ragsweep_audit.judging.judges import QUIT, UNDO, FileJudge, Judge, TerminalJudge
 from ragsweep_audit.judging.page_judge import PageJudge
 from ragsweep_audit.judging.pool import Pool, Ranked
-from ragsweep_audit.judging.state import as_record, decision, is_decided, state_line, verdicts
+from ragsweep_audit.judging.race_state import as_record, decision, is_decided, state_line, verdicts
 
 NAME = "judged"  # of the decision's tags and artifacts, and of its part of a sweep's decision.json
 SAME_K = "They are compared at the same k, {0}, at which larger passages return more text."

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ragsweep.app.commands import composed
-from ragsweep.config.walk import Walk
+from ragsweep.config.configuration_walk import Walk
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.terminal import counted, one_line, shortened

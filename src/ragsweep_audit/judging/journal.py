@@ -24,9 +24,9 @@ from ragsweep.core.errors import ConfigError
 from ragsweep.core.locks import locked
 from ragsweep.core.parsing import MB, MalformedError, from_json
 from ragsweep_audit.judging.journal_head import LARGEST_HEAD_MB, SCHEMA, JournalHead, recorded
+from ragsweep_audit.judging.judging_race import Race
 from ragsweep_audit.judging.pool import Asked, Pair, Pool
 from ragsweep_audit.judging.proposal import Draw
-from ragsweep_audit.judging.race import Race
 
 ASKED_AGAIN = 0.05  # of the judgments: how many are asked for twice
 LONGEST_LINE = 10_000  # bytes, after the first one

@@ -329,7 +329,7 @@ def test_a_sweep_has_the_judged_decision_beside_its_own_and_a_store_that_refuses
     def refuse(*arguments):
         raise TrackingError("gone")
 
-    monkeypatch.setattr("ragsweep.tracking.decisions.add_decision", refuse)
+    monkeypatch.setattr("ragsweep.tracking.decision_tags.add_decision", refuse)
     process = succeeded(judged("refused.jsonl", "10" * 99))
     assert "not recorded in MLflow (gone)" in process.stdout
     assert record_of(application.home / "refused.jsonl")["decided"]

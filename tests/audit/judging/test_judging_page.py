@@ -21,7 +21,7 @@ from ragsweep_audit.judging.journal import Journal
 from ragsweep_audit.judging.judges import TerminalJudge
 from ragsweep_audit.judging.page_judge import PageJudge
 from ragsweep_audit.judging.pool import Asked, Pair, Pool, Shown, shown_unit
-from ragsweep_audit.judging.state import decision
+from ragsweep_audit.judging.race_state import decision
 
 TEXT = "One two three four five six. Seven eight nine. Ten eleven twelve."
 SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(2, 30)), min_size=1, max_size=6, unique=True)

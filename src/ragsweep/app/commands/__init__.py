@@ -27,7 +27,7 @@ def composed(overrides: Sequence[str], primary: str = "config", *, with_hydra: b
     from omegaconf.errors import OmegaConfBaseException
     from yaml import YAMLError
 
-    from ragsweep.app.messages import in_one_line
+    from ragsweep.app.error_messages import in_one_line
     from ragsweep.config.ignored_input import refuse_ignored, refuse_unread
     from ragsweep.core.project import CONF, VERSION_BASE, register_resolvers
 
@@ -43,7 +43,7 @@ def composed(overrides: Sequence[str], primary: str = "config", *, with_hydra: b
 
 def check_ids(ids: Iterable[str]) -> None:
     """Refuse what cannot be the id of a run or of a sweep, before the store is asked for it."""
-    from ragsweep.tracking.names import RUN_ID
+    from ragsweep.tracking.mlflow_names import RUN_ID
 
     for text in ids:
         if not RUN_ID.fullmatch(text):

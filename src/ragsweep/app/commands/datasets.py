@@ -49,7 +49,7 @@ def convert() -> int:
     parser.add_argument("--out", type=Path, required=True, help="the new folder")
     given = parser.parse_intermixed_args()
 
-    from ragsweep.config.walk import Walk
+    from ragsweep.config.configuration_walk import Walk
     from ragsweep.core.project import typed
     from ragsweep.datasets.formats import conversion
     from ragsweep.datasets.model.collection_checks import check

@@ -13,7 +13,7 @@ from ragsweep.app.commands import add_allow, add_run, check_ids, parser_of
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.project import command
 from ragsweep.core.terminal import FAILED, counted, one_line
-from ragsweep.tracking.address import SCHEME, check_model_name, model_address
+from ragsweep.tracking.store_address import SCHEME, check_model_name, model_address
 
 PAIR_FILES = {"markdown": "a table with letters", "latex": "the same in LaTeX", "csv": "a row per metric and pair"}
 QUESTIONS_SHOWN = 5  # of those that an export answers otherwise

@@ -69,7 +69,7 @@ def ui() -> int:
     given = parser.parse_args()
 
     from ragsweep.tracking import own_store, print_latest_sweep
-    from ragsweep.tracking.address import HOST, check_address, is_server, sqlite_file
+    from ragsweep.tracking.store_address import HOST, check_address, is_server, sqlite_file
 
     try:
         with socket.socket() as probe:

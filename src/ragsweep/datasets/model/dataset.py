@@ -20,8 +20,8 @@ from ragsweep.datasets.model.cases import Case
 from ragsweep.datasets.model.chunking import Chunker, cut
 from ragsweep.datasets.model.collection import Collection, Document, Judgment, LeftOut, Page, Query, Reference, Unit
 from ragsweep.datasets.model.collection_checks import check
-from ragsweep.datasets.model.numbered_words import LEAST_HELD
 from ragsweep.datasets.model.span_judgments import relevant_passages
+from ragsweep.datasets.model.word_positions import LEAST_HELD
 from ragsweep.store.stage_store import NO_STORE, Store
 from ragsweep.text.normalisation import composed
 from ragsweep.text.tokens import Span

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from ragsweep.datasets.model.dataset import Dataset, Passage, Qrels
-from ragsweep.datasets.model.numbered_words import LEAST_HELD
 from ragsweep.datasets.model.span_judgments import relevant_passages
+from ragsweep.datasets.model.word_positions import LEAST_HELD
 
 
 def only_asked(dataset: Dataset, asked: Sequence[int]) -> Dataset:

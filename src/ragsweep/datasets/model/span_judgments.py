@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from ragsweep.datasets.model.collection import Judgment, Reference
-from ragsweep.datasets.model.numbered_words import LEAST_HELD, number_words, shares_of_words
 from ragsweep.datasets.model.overlaps import Located, on_one_line, overlapping
+from ragsweep.datasets.model.word_positions import LEAST_HELD, number_words, shares_of_words
 
 
 class JudgedPassage(Located, Protocol):

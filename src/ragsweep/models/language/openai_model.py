@@ -14,7 +14,7 @@ from ragsweep.core.limits import Between
 from ragsweep.core.parsing import MalformedError
 from ragsweep.models.language.endpoint import Endpoint, tokens_of
 from ragsweep.models.language.endpoint_access import hidden
-from ragsweep.models.language.kept import KeptResponses
+from ragsweep.models.language.kept_responses import KeptResponses
 from ragsweep.models.language.language_model import Completion, Form, LanguageModel, Message
 from ragsweep.models.language.response import Cause, read_choice
 from ragsweep.store.stage_store import NO_STORE, Store

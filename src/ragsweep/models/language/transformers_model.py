@@ -18,7 +18,7 @@ from ragsweep.core.errors import EncoderError, ModelError, first_line
 from ragsweep.core.hardware import cores, cpu_abilities, fastest_device, machine
 from ragsweep.core.limits import ModelName, Text
 from ragsweep.models.encoders.model_files import digest_of_model, model_folder, window_of
-from ragsweep.models.language.kept import KeptResponses
+from ragsweep.models.language.kept_responses import KeptResponses
 from ragsweep.models.language.language_model import Completion, Form, LanguageModel, Message, OptionScores, TooLongError
 from ragsweep.store.stage_store import NO_STORE, Store
 

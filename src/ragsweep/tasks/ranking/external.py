@@ -22,12 +22,12 @@ from ragsweep.core.trec_files import trec_eval_order
 from ragsweep.datasets import Qrels
 from ragsweep.datasets.formats.beir import LeaveOut
 from ragsweep.tasks.ranking.coverage import BUT_GRADED
+from ragsweep.tasks.ranking.foreign_rankings import Entries, Source, by_query, read
 from ragsweep.tasks.ranking.incomplete_judgments import HEADING, facts_of, section
 from ragsweep.tasks.ranking.judging import Collapse, judge
 from ragsweep.tasks.ranking.metrics import Gain
 from ragsweep.tasks.ranking.ranking_evaluation import Evaluation, RankingMetric
 from ragsweep.tasks.ranking.ranking_evaluation import evaluate as measure
-from ragsweep.tasks.ranking.reading import Entries, Source, by_query, read
 from ragsweep.text.normalisation import Spellings, composed
 
 LARGEST_K = 1000  # every cutoff up to k is measured

@@ -9,7 +9,7 @@ from typing import Annotated
 from ragsweep.config.run_settings import Resamples
 from ragsweep.core.limits import Between
 from ragsweep.datasets import Dataset
-from ragsweep.datasets.model.numbered_words import LEAST_HELD
+from ragsweep.datasets.model.word_positions import LEAST_HELD
 from ragsweep.retrieval import Ranking
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.ranking.judging import Collapse, Judged, judge

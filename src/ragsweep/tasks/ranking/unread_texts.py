@@ -14,7 +14,7 @@ from ragsweep.retrieval import Ranker, Ranking, Search
 from ragsweep.retrieval.ranking import TextsRead
 from ragsweep.store.component import Component
 from ragsweep.store.stage_store import Store
-from ragsweep.tasks.facts import UnreadText
+from ragsweep.tasks.evaluation_record import UnreadText
 from ragsweep.tasks.run_check import Checked
 
 HEADING = "Text that a model does not read"

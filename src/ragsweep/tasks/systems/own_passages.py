@@ -16,8 +16,8 @@ from ragsweep.core.terminal import counted, one_line, say_once, some_of, verb
 from ragsweep.core.trec_files import strictly_falling
 from ragsweep.datasets import Dataset
 from ragsweep.datasets.model.dataset import Passage
-from ragsweep.datasets.model.numbered_words import LEAST_HELD
 from ragsweep.datasets.model.other_passages import only_asked, with_passages
+from ragsweep.datasets.model.word_positions import LEAST_HELD
 from ragsweep.retrieval import Ranker, Ranking, Rewriter, Search
 from ragsweep.retrieval.kinds import Expander, Method, Trace
 from ragsweep.retrieval.ranking_checks import checked_answers

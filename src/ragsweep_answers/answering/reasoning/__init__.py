@@ -2,6 +2,6 @@
 
 from ragsweep_answers.answering.reasoning.hybrid_reasoning import HybridReasoning
 from ragsweep_answers.answering.reasoning.prompted import ChainOfThought, DirectReasoning, StructuredReasoning
-from ragsweep_answers.answering.reasoning.tot import TreeOfThoughts
+from ragsweep_answers.answering.reasoning.tree_of_thoughts import TreeOfThoughts
 
 __all__ = ["ChainOfThought", "DirectReasoning", "HybridReasoning", "StructuredReasoning", "TreeOfThoughts"]

@@ -10,7 +10,7 @@ from typing import Any
 from ragsweep.core.timing import put_together
 from ragsweep.models.language.language_model import Completion, Conversation, Exchange, Message, OptionScores
 from ragsweep.models.language.writing import as_data, prompt_beside
-from ragsweep_answers.answering.answer_forms import LABEL, option_of, plain_text, spoken
+from ragsweep_answers.answering.answer_letters import LABEL, option_of, plain_text, spoken
 from ragsweep_answers.answering.json_answer import JsonAnswer, read_confidence, read_json_answer
 from ragsweep_answers.answering.question import Answer, Question
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ragsweep.core.arrays import Indices
-from ragsweep.datasets.model.numbered_words import Words
 from ragsweep.datasets.model.overlaps import ranges
+from ragsweep.datasets.model.word_positions import Words
 from ragsweep.statistics.intervals import Array
 
 

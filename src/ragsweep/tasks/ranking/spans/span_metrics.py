@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from ragsweep.core.arrays import Indices
-from ragsweep.datasets.model.numbered_words import LEAST_HELD
+from ragsweep.datasets.model.word_positions import LEAST_HELD
 from ragsweep.retrieval import NOTHING
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.metric import metric

@@ -11,8 +11,8 @@ import numpy as np
 
 from ragsweep.core.arrays import Indices
 from ragsweep.datasets import Dataset
-from ragsweep.datasets.model.numbered_words import Words, number_words, shares_of_words
 from ragsweep.datasets.model.overlaps import on_one_line, overlapping
+from ragsweep.datasets.model.word_positions import Words, number_words, shares_of_words
 from ragsweep.retrieval import NOTHING
 from ragsweep.statistics.intervals import Array
 from ragsweep.tasks.ranking.spans.counts import Counts, Placed, count_characters, count_words

@@ -8,7 +8,6 @@ import numpy as np
 
 from ragsweep.core.arrays import Mask
 from ragsweep.statistics.bounded_mean import p_above
-from ragsweep.statistics.comparison import holm, sign_patterns
 from ragsweep.statistics.intervals import (
     EQUAL,
     LEVEL,
@@ -18,7 +17,8 @@ from ragsweep.statistics.intervals import (
     first_best,
     resample_weights,
 )
-from ragsweep.statistics.pairs import affordable, distances, inverse, step_down
+from ragsweep.statistics.pair_statistics import affordable, distances, inverse, step_down
+from ragsweep.statistics.paired_tests import holm, sign_patterns
 
 DECIMALS = 12  # of scores; what differs less has been rounded differently
 

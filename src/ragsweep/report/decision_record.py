@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ragsweep.report.claims import claims_of, evidence, headline, veto_of
-from ragsweep.report.rows import rows_of
+from ragsweep.report.decision_rows import rows_of
 from ragsweep.sweeps import Choice, Decision, Outcome
 
 OF_CLAIM = ("name", "numbers", "place", "vetoes")

@@ -14,7 +14,7 @@ from hydra.core.utils import JobReturn, JobStatus
 
 from ragsweep.experiment import Experiment
 from ragsweep.race import Answered, Race, measure_some, record_dropped
-from ragsweep.sweeps.race import RaceRecord
+from ragsweep.sweeps.race_record import RaceRecord
 from ragsweep.tracking import Job
 
 Launch = Callable[[Sequence[Sequence[str]]], Sequence[JobReturn]]

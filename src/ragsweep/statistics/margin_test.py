@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragsweep.statistics.bounded_mean import least_queries, p_above, queries_like
-from ragsweep.statistics.comparison import sign_patterns
 from ragsweep.statistics.groups import Groups
 from ragsweep.statistics.intervals import EQUAL, Array, confidence_intervals
+from ragsweep.statistics.paired_tests import sign_patterns
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 
 from ragsweep.core.digest import digest
 from ragsweep.core.errors import ModelError
-from ragsweep.models.language.kept import KeptResponses
+from ragsweep.models.language.kept_responses import KeptResponses
 
 KEEP = """
 import sys
-from ragsweep.models.language.kept import KeptResponses
+from ragsweep.models.language.kept_responses import KeptResponses
 path, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 for number in range(first, last):
     print(KeptResponses(path).get(number, lambda: {"text": str(number)})["text"], flush=True)

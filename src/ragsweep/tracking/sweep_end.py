@@ -24,8 +24,15 @@ from ragsweep.core.terminal import counted, duration
 from ragsweep.report.markup import markdown
 from ragsweep.sweeps import AcrossDatasets, Decision, DecisionSettings, Sweep, decide_each
 from ragsweep.sweeps.decision_settings import RECORDED
-from ragsweep.sweeps.race import RaceRecord
-from ragsweep.tracking.address import (
+from ragsweep.sweeps.race_record import RaceRecord
+from ragsweep.tracking.client import absolute_artifacts
+from ragsweep.tracking.decision_tags import Answer, answer_across, answer_of, tag_runs
+from ragsweep.tracking.journal import FILE, NOTE, Journal, journals_below, upload
+from ragsweep.tracking.mlflow_names import LONGEST_MLFLOW_NAME
+from ragsweep.tracking.recorded_environment import code_version, write_environment
+from ragsweep.tracking.run_owner import has_ended
+from ragsweep.tracking.run_record import close_open
+from ragsweep.tracking.store_address import (
     absolute,
     how_to_open,
     is_server,
@@ -34,13 +41,6 @@ from ragsweep.tracking.address import (
     store_overrides,
     ui_of,
 )
-from ragsweep.tracking.client import absolute_artifacts
-from ragsweep.tracking.decisions import Answer, answer_across, answer_of, tag_runs
-from ragsweep.tracking.journal import FILE, NOTE, Journal, journals_below, upload
-from ragsweep.tracking.names import LONGEST_MLFLOW_NAME
-from ragsweep.tracking.process import has_ended
-from ragsweep.tracking.recorded_environment import code_version, write_environment
-from ragsweep.tracking.run_record import close_open
 from ragsweep.tracking.sweep_runs import collect, stored_runs, sweep_runs
 from ragsweep.tracking.tracked_job import DECIDED, HEADLINE, PARENT, Job
 from ragsweep.tracking.tracking_store import UNREACHABLE, check_uri, existing_store

@@ -12,7 +12,7 @@ from ragsweep.core.terminal import counted
 from ragsweep.report.sentences import Claim, sentences
 from ragsweep.statistics.intervals import LEVEL
 from ragsweep_audit.judging.journal import Journal
-from ragsweep_audit.judging.race import Race
+from ragsweep_audit.judging.judging_race import Race
 
 NAMED = 5  # configurations in a sentence
 

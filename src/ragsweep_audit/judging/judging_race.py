@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ragsweep.core.arrays import Indices
 from ragsweep.statistics.intervals import LEVEL, Array
-from ragsweep.statistics.racing import log_growth
+from ragsweep.statistics.question_race import log_growth
 from ragsweep_audit.judging.new_queries import FEWEST_QUERIES, Evidence, largest_lead
 from ragsweep_audit.judging.proposal import BLOCK, Draw, Proposal
 

@@ -12,7 +12,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from ragsweep.statistics import against_baseline, holm, mcnemar_of_pairs
 from ragsweep.statistics.all_pairs import compare_all_pairs
 from ragsweep.statistics.bounded_mean import least_margin, least_queries, p_above
-from ragsweep.statistics.pairs import affordable, distances, in_parts
+from ragsweep.statistics.pair_statistics import affordable, distances, in_parts
 
 
 def scipy_p(differences, **settings):

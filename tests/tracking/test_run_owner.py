@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from ragsweep.core.project import PROJECT
 from ragsweep.core.terminal import TERMINATED
-from ragsweep.tracking.process import has_ended, process_identity
 from ragsweep.tracking.recorded_environment import git_commit, is_dirty, uncommitted_patch, untracked
+from ragsweep.tracking.run_owner import has_ended, process_identity
 from tracking.stored import ANYTHING
 
-IDENTITY = "import os, time; from ragsweep.tracking.process import process_identity; "
+IDENTITY = "import os, time; from ragsweep.tracking.run_owner import process_identity; "
 PRINT_IDENTITY = f"{IDENTITY} print(process_identity(), flush=True); time.sleep(600)"
 DRIVER = f"{IDENTITY} print(os.getpid(), process_identity())"
 WORKER = """import sys; from ragsweep.app.workers import begin_worker

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from ragsweep.datasets.model.cases import LETTERS, Option
-from ragsweep_answers.answering.answer_forms import matched_letter, option_of, pattern_of, read_letter, spoken
+from ragsweep_answers.answering.answer_letters import matched_letter, option_of, pattern_of, read_letter, spoken
 from ragsweep_answers.answering.json_answer import AnswerFields, number_of, read_confidence, read_json_answer
 
 DATA = Path(__file__).parent / "data"

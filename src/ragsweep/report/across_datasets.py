@@ -9,8 +9,8 @@ from typing import Any
 
 from ragsweep.core.terminal import counted
 from ragsweep.report.claims import claims_of, headline
+from ragsweep.report.decision_record import VERSION, as_record, write_record
 from ragsweep.report.evidence import more_text
-from ragsweep.report.record import VERSION, as_record, write_record
 from ragsweep.report.report_page import Origin, facts, write_pages, write_sweep
 from ragsweep.report.sentences import Claim, sentences
 from ragsweep.report.value_words import cutoffs_in_words, joined

@@ -11,9 +11,9 @@ from scipy.stats import binom
 from simulated_races import LEVEL, made, run, unjudged
 from sklearn.metrics import cohen_kappa_score
 
-from ragsweep.statistics.racing import SAFE_BET
-from ragsweep_audit.judging.race import Race, RelevanceGuess
-from ragsweep_audit.judging.state import error_rate, kappa, loss_by_the_truth
+from ragsweep.statistics.question_race import SAFE_BET
+from ragsweep_audit.judging.judging_race import Race, RelevanceGuess
+from ragsweep_audit.judging.race_state import error_rate, kappa, loss_by_the_truth
 
 DRAWN = 40  # queries of a race about new ones
 

@@ -6,7 +6,7 @@ from math import inf, log, sqrt
 import numpy as np
 import pytest
 
-from ragsweep.statistics.racing import QuestionRace
+from ragsweep.statistics.question_race import QuestionRace
 
 LEVEL = 0.05
 

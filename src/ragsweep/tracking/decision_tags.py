@@ -16,11 +16,11 @@ from mlflow.entities import Metric, RunTag
 
 from ragsweep import report
 from ragsweep.core.errors import TrackingError
-from ragsweep.report.record import write_record
+from ragsweep.report.decision_record import write_record
 from ragsweep.sweeps import AcrossDatasets, Decision, Outcome
-from ragsweep.tracking.address import link_to_artifact, run_address
 from ragsweep.tracking.journal import NOTE, journals_below
-from ragsweep.tracking.names import tags_of
+from ragsweep.tracking.mlflow_names import tags_of
+from ragsweep.tracking.store_address import link_to_artifact, run_address
 from ragsweep.tracking.stored_run import StoredRun
 from ragsweep.tracking.tracking_store import UNREACHABLE, reading
 

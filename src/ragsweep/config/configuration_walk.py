@@ -29,7 +29,7 @@ from ragsweep.config.annotations import (
     settings_class,
     signature_of,
 )
-from ragsweep.config.used import Node, Used
+from ragsweep.config.used_settings import Node, Used
 from ragsweep.core.errors import ConfigError, RagsweepError, Terminated, first_line
 from ragsweep.core.project import option_file, options_of
 from ragsweep.store.stage_store import Store

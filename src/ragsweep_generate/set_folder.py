@@ -15,7 +15,7 @@ from ragsweep.datasets.model.grouping import GENERATED_FROM
 from ragsweep_generate.data_sheet import Recipe, data_sheet
 from ragsweep_generate.draft_checks import Checked
 from ragsweep_generate.drafts import UNANSWERABLE, GeneratorError, Source
-from ragsweep_generate.making import Outcome
+from ragsweep_generate.question_set import Outcome
 
 QUESTIONS, REJECTED, SHEET = "questions.jsonl", "rejected.jsonl", "data_sheet.md"
 COPIED_DIGITS = 3

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import ragsweep
 from ragsweep.app.commands.stores import ui
 from ragsweep.core.errors import RagsweepError, RefusedError, TrackingError
-from ragsweep.tracking.address import absolute, check_address, check_arguments
+from ragsweep.tracking.store_address import absolute, check_address, check_arguments
 from ragsweep.tracking.tracking_store import open_store
 from tracking.stored import run_here
 

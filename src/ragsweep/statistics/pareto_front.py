@@ -8,9 +8,9 @@ import numpy as np
 
 from ragsweep.core.arrays import Mask
 from ragsweep.statistics.bounded_mean import least_queries, p_above
-from ragsweep.statistics.comparison import sign_patterns
 from ragsweep.statistics.intervals import EQUAL, LEVEL, Array
-from ragsweep.statistics.pairs import affordable, distances, in_parts, inverse, largest_distance
+from ragsweep.statistics.pair_statistics import affordable, distances, in_parts, inverse, largest_distance
+from ragsweep.statistics.paired_tests import sign_patterns
 
 
 def shown_to_beat(

@@ -13,7 +13,7 @@ from ragsweep.config.annotations import expected
 from ragsweep.core.errors import ConfigError
 from ragsweep.core.json_records import from_record
 from ragsweep.core.limits import Between
-from ragsweep.statistics.racing import Promise
+from ragsweep.statistics.question_race import Promise
 
 
 class RaceSettings(NamedTuple):

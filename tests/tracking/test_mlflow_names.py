@@ -11,7 +11,7 @@ from mlflow.utils.validation import _validate_metric_name, _validate_param_name
 from omegaconf import OmegaConf
 
 from ragsweep.core.errors import ConfigError
-from ragsweep.tracking.names import (
+from ragsweep.tracking.mlflow_names import (
     LONGEST_METRIC_NAME,
     LONGEST_MLFLOW_NAME,
     LONGEST_TAG_VALUE,
