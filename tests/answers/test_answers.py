@@ -189,6 +189,7 @@ def test_what_a_server_says_of_responses_is_counted_and_said(files):
     assert measurement.facts["overall_metrics"]["causes"] == {"cut_off": 3, "empty": 1}
     [sentence] = [sentence for sentence in measurement.sections["Answers"] if "cut off 3 (" in sentence]
     assert "a larger answerer.max_tokens" in sentence
+    assert "empty 1 (" in sentence
     assert [*measurement.files["answers.jsonl"]][1].count('"causes": ["cut_off"]') == 1
     assert "causes" not in usual.per_item
     assert not any(name.startswith("responses/") for name in named(usual))

@@ -275,10 +275,13 @@ def test_medqa_and_medmcqa_are_read_as_their_authors_and_the_hub_publish_them(pr
 
 
 def test_your_own_cases_and_pages_are_read(preset, tmp_path, write_pdf):
-    table = 'id,question,options,answer,relevant\nc1,What is hot?,"[""Fever"", ""Tea""]",A,1; a.pdf#2;\n'
+    table = 'id,question,options,answer,relevant\nc1,What is hot?,"[""Fever"", ""Tea""]",A,1; a.pdf#2;\r\n'
+    table += 'c2,What is cold?,"[""Fever"", ""Tea""]",B,\r\n'
     pages = write_pdf(tmp_path / "a.pdf", "Fever", "Tea")
     collection = preset("cases", table, "cases.csv", documents=str(pages))
-    assert collection.cases == (Case("c1", "", "What is hot?", options("Fever", "Tea"), "A"),)
+    hot, cold = (Case(f"c{row}", "", f"What is {text}?", options("Fever", "Tea"), right)
+                 for row, text, right in ((1, "hot", "A"), (2, "cold", "B")))  # fmt: skip
+    assert collection.cases == (hot, cold)
     assert [judgment.unit for judgment in collection.judgments] == ["a.pdf#1", "a.pdf#2"]
 
 

@@ -13,11 +13,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 import pytest
+from answers.small_answers import questions
 from application import PROJECT, Application, succeeded
 from endpoint_server import TOKENS_IN, TOKENS_OUT, EndpointServer, answer, completion
 from hydra import compose, initialize_config_dir
 from small import CASES, QUERIES, arguments
 
+from ragsweep.config.configuration_walk import Walk
 from ragsweep.core.errors import ModelError
 from ragsweep.core.project import SWEEP_ID, register_resolvers
 from ragsweep.experiment import Experiment
@@ -200,6 +202,7 @@ def test_each_repeat_asks_with_a_seed_of_its_own_and_all_are_recorded_and_reprod
     folder, facts = ask.results(run), ask.facts(run)
     by_repeat, per_query = pd.read_csv(folder / "by_repeat.csv"), pd.read_csv(folder / "per_query.csv")
     assert by_repeat["accuracy"].tolist() == facts["repeated"]["accuracy"]["means"]
+    assert {"question", "repeat", "residual", "asked_once"} <= facts["repeated"]["accuracy"].keys()
     assert by_repeat["accuracy"][0] == ask.facts(once)["metrics"]["accuracy"]["mean"]
     assert (ask.facts(once)["varies"], facts["varies"], facts["repeats"]) == (True, True, REPEATS)
     assert len({*by_repeat["accuracy"]}) > 1
@@ -262,6 +265,26 @@ def test_a_missing_key_is_named_before_any_work(monkeypatch, configured, applica
     assert process.returncode
     assert process.stderr.count("OPENAI_API_KEY is not set") == 1
     assert application.runs() == []
+
+
+def test_an_endpoint_of_azure_is_reached_by_settings(monkeypatch, configured):
+    """What changes no response counts in no digest."""
+    monkeypatch.setenv("AZURE_KEY", "0123456789abcdef")
+    azure = ["query.api-version=2024-10-21", "headers_env.api-key=AZURE_KEY", "headers.X-Title=mine"]
+    azure += ["extra_body.reasoning_effort=low", "headers.X-Tier=flex"]
+    overrides = ["task=answers", "answerer=llm", "language_model.api_key_env=null"]
+    overrides += [f"+language_model.{setting}" for setting in azure]
+    with EndpointServer() as server:
+        walk = Walk(configured(f"language_model.base_url={server.url}", *overrides))
+        answerer = walk.build("answerer")
+        settings = walk.settings_of("answerer")
+        answerer.answer(questions(1))
+    assert server.path == "/v1/chat/completions?api-version=2024-10-21"
+    assert (server.headers["api-key"], server.headers["Authorization"]) == ("0123456789abcdef", None)
+    assert server.requests[0]["reasoning_effort"] == "low"
+    given = {"query.api-version", "extra_body.reasoning_effort", "headers.X-Tier"}
+    assert {f"language_model.{name}" for name in given} <= settings.keys()
+    assert not [name for name in settings if "headers_env" in name]
 
 
 def test_rankings_of_queries_that_a_model_rewrites_are_measured_again(configured, tmp_path):

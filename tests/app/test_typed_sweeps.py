@@ -43,8 +43,8 @@ def folder(tmp_path_factory):
         (project / f"conf/experiment/{name}.yaml").write_text(text)
     for name, params in swept.items():
         (project / f"conf/experiment/{name}.yaml").write_text(OWN.format(params))
-    (project / "conf/retriever/mine.yaml").write_text("_target_: mine.Mine\nboost: 1.5\n")
-    (project / "mine.py").write_text("def Mine(boost: float):\n    return None\n")
+    (project / "conf/retriever/mine.yaml").write_text("_target_: boosting.Mine\nboost: 1.5\n")
+    (project / "boosting.py").write_text("def Mine(boost: float):\n    return None\n")
     return project
 
 

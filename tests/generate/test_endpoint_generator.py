@@ -124,8 +124,8 @@ def test_a_document_cannot_make_files_or_leak_the_key(generate):
 
 
 def asked_for(reply, *batches, structured=True):
-    """The drafts for requests by a model that always replies in this way, or its error, and what it was asked."""
-    with QuestionServer(lambda prompt, messages, times: reply) as server:
+    """The drafts for requests by a model that replies in this way, or its error, and what it was asked."""
+    with QuestionServer(reply if callable(reply) else lambda *_: reply) as server:
         model = OpenAIModel(model="model", base_url=server.url, store=NO_STORE, structured=structured)
         generator = LanguageModelGenerator(model)
         try:
@@ -146,6 +146,8 @@ def test_json_is_asked_for_once_also_of_a_model_without_schemas_and_no_question_
     assert [len(request["messages"]) for request in requests] == [1, 3]  # a correction is asked for once
     assert draft.flaw == "it is not in the form that was asked for: 'no JSON' (asked twice)"
     assert draft.tokens_in == 200
+    [draft], _ = asked_for(lambda prompt, messages, times: completion(text[:20] if messages == 1 else text))
+    assert (draft.question, draft.flaw) == ("With what is iron taken?", "")  # it has corrected itself
     form = requests[0]["response_format"]["json_schema"]
     assert (form["name"], form["schema"]["required"]) == ("QuestionFields", ["question", "references"])
     causes = {

@@ -563,10 +563,10 @@ def test_a_gate_by_name_promotes_what_passes_and_nothing_else(exported, runs, sh
         return str(client.get_registered_model("manual").aliases.get("production"))
 
     def gate(candidate, *more):
-        baseline = ["--baseline", "models:/manual@production", *GATE]
         return shared_application.script_here("gate", "--candidate", candidate, *baseline, *more)
 
-    done = gate(candidate, "--promote")
+    baseline = ["--baseline", "models:/manual@production", *GATE]
+    done = shared_application.script("gate", "--candidate", candidate, *baseline, "--promote")
     assert production() == "None"
     command = re.search(r'python -c "(.*)"$', error_line(done))[1]
     exec(command.replace("VERSION", "1"), {})

@@ -99,7 +99,9 @@ def files(tmp_path_factory, hits):
         query: [{"file_path": path, "content": text, "score": score} for path, text, score in of_query]
         for query, of_query in hits.items()
     }
-    (folder / "mine.py").write_text(f"HITS = {results!r}\n\n\ndef search(query, k):\n    return HITS[query][:k]\n")
+    (folder / "recorded_hits.py").write_text(
+        f"HITS = {results!r}\n\n\ndef search(query, k):\n    return HITS[query][:k]\n"
+    )
     return folder
 
 
@@ -123,7 +125,7 @@ def measured_run(application, name, *arguments, **environment):
 def sweep(shared_application, settings, files):
     """A sweep over the cutoffs of the collection behind a function of the user's."""
     of_all = [setting for setting in settings if not setting.startswith("k=")]
-    called = ["retriever=callable", "retriever.call=mine:search", f"k={','.join(map(str, CUTOFFS))}"]
+    called = ["retriever=callable", "retriever.call=recorded_hits:search", f"k={','.join(map(str, CUTOFFS))}"]
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(files)
         succeeded(shared_application.script_here("run", "-m", *shared_application.arguments(*of_all, *called)))

@@ -70,7 +70,7 @@ def test_the_order_is_that_of_double_precision_also_where_rounding_could_decide(
 @pytest.mark.parametrize("order", ["random", "worst first"])
 def test_blocks_threads_batches_blas_and_a_mapped_file_do_not_show(order, tmp_path):
     rng = np.random.default_rng(2)
-    passages, queries = vectors(rng, 3000), vectors(rng, 300)  # more queries than a batch
+    passages, queries = vectors(rng, 3000, 160), vectors(rng, 300, 160)  # more queries than a batch
     if order == "worst first":
         passages = passages[np.argsort(passages @ queries[0])]
     np.save(tmp_path / "passages.npy", passages)

@@ -120,8 +120,8 @@ def measured_parts(collection, unit, chosen, cutoffs):
 @pytest.mark.parametrize("name", UNITS)
 def test_every_page_that_is_returned_counts_once(collection, name):
     chosen = {"recall": recall, "precision": precision, "mrr": mrr}
-    cases = [*measured_parts(collection, UNITS[name], chosen, (1, 2, 3, 7))]
-    assert len(cases) == 4 * 12
+    cases = [*measured_parts(collection, UNITS[name], chosen, (1, 2, 3, 7, 100))]
+    assert len(cases) == 5 * 12
     for items, k, query, parts, values, tokens in cases:
         texts = {document.source: document.text for document in items.documents}
         relevant = {judgment.unit for judgment in collection.judgments if judgment.query_id == f"q{query}"}
@@ -154,8 +154,8 @@ def test_spans_are_compared_with_what_is_returned(collection, name):
     collection = with_spans(collection)
     unit = UNITS.get(name, PageUnit(candidates=1))
     chosen = {"tokens": token_recall, "precision": token_precision, "iou": token_iou, "recall": recall, "hit": hit_rate}
-    cases = [*measured_parts(collection, unit, chosen, (1, 3, 8))]
-    assert len(cases) == 3 * 12
+    cases = [*measured_parts(collection, unit, chosen, (1, 3, 8, 100))]
+    assert len(cases) == 4 * 12
     for items, k, query, all_parts, values, _ in cases:
         reference, parts = collection.references[query], all_parts[: unit.candidates]
         wanted = {(reference.source, at) for at in range(reference.start, reference.end)}
