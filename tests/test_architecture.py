@@ -32,8 +32,8 @@ BUDGETS = {
     "app": 1701,
     "mlflow": 167,
     "production": 812,
-    "replay": 1133,
-    "tracking": 3351,
+    "replay": 1136,
+    "tracking": 3381,
     "report": 2803,
     "sweeps": 2112,
     "tasks": 6803,
@@ -51,7 +51,7 @@ BUDGETS = {
     "ragsweep_audit": 4194,
     "ragsweep_engines": 2304,
     "ragsweep_generate": 1271,
-    "tests": 39518,
+    "tests": 39529,
 }
 PLUGIN_TESTS = ("answers", "audit", "engines", "generate", "plugins")  # folders of tests
 

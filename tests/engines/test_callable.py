@@ -449,6 +449,15 @@ def test_losers_are_asked_few_questions_and_the_others_each_question_once_also_a
     options = [parent.info.run_id, "--stored", "--allow=system", f"store.path={application.home}/store"]
     assert "race: identical: " in succeeded(application.script("reproduce", *options, **project)).stdout
     assert questions_of(application) == asked
+    left_out = f"{parent.info.run_id}: not compared: {len(dropped)} configurations that its race dropped by mrr"
+    for metric, raced in (("mrr", True), ("recall", False)):  # no race was held by the other one
+        compared = application.script_here("compare", parent.info.run_id, f"decision.metric={metric}", **project)
+        assert (left_out in succeeded(compared).stderr) is raced  # it is said once
+        assert (" of the 640 measurements of a grid" in compared.stdout) is raced
+    for run in dropped.values():
+        refused = application.script_here("reproduce", run.info.run_id, **project)
+        assert refused.returncode == 2
+        assert f"this run was {run.data.tags['race']}, and has no results over all" in refused.stderr
     for crafted in (3, record["race"] | {"dropped": 3}, record["race"] | {"block": 0}):  # anybody may have written it
         file.write_text(json.dumps(record | {"race": crafted}))
         refused = application.script_here("reproduce", *options, **project)

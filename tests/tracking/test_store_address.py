@@ -114,6 +114,8 @@ def test_another_kind_of_store_is_refused_with_the_kinds_that_there_are():
         refusal = refusal_of(check_address, uri)
         assert re.search(r"sqlite:///mlflow\.db .*an MLflow server, SQLite, PostgreSQL, MySQL or", refusal), uri
         assert refusal_of(check_address, uri, "questions.uri").startswith("questions.uri: ")
+    read_otherwise = refusal_of(check_address, "sqlite:////a%41b/x.db")  # by SQLAlchemy, which unquotes
+    assert "MLflow reads it as 'sqlite:////aAb/x.db'; set tracking.uri to " in read_otherwise
 
 
 def test_a_notebook_is_told_without_repeating_it():

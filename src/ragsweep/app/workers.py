@@ -61,7 +61,7 @@ def end_killed(sweep: tracking.OpenSweep) -> None:
     end_workers()
     sweep.parent.close("KILLED")
     tracking.close_open(sweep.job, sweep.parent)
-    finished = f"{tracking.finished_jobs(sweep.job)} of {len(sweep.planned) or 'some'} jobs had finished"
+    finished = f"{tracking.finished_jobs(sweep.job)} of {len(sweep.planned) or 'some'} jobs had finished in this start"
     print(f"{finished}; the same command with tracking.resume=true goes on from there", file=sys.stderr)
     tracking.print_missing_runs(sweep)
 

@@ -17,8 +17,6 @@ from omegaconf import DictConfig
 
 from ragsweep import tracking
 from ragsweep.core.csv_files import TIME
-from ragsweep.core.errors import TrackingError
-from ragsweep.core.parsing import MalformedError, from_json
 from ragsweep.core.project import project
 from ragsweep.core.terminal import aligned, one_line
 from ragsweep.experiment import Experiment
@@ -26,11 +24,9 @@ from ragsweep.race import Race, Racer, measure_some
 from ragsweep.replay.recorded_experiment import recorded_experiment
 from ragsweep.replay.trusted_record import composed_today, has_setting, settings_in, trusted
 from ragsweep.store.code import digest_of_code
-from ragsweep.sweeps.race_record import RaceRecord
 from ragsweep.tracking.store_address import VARIABLE, absolute
 
 SHOWN_DIFFERENCES = 20
-DECISION, LARGEST_DECISION_MB = "decision.json", 100  # of a sweep
 
 
 def reproduce(run_id: str, overrides: Sequence[str], modules: Sequence[str], *, tolerance: float, stored: bool) -> bool:
@@ -77,13 +73,8 @@ def _raced_again(
     run_id: str, today: DictConfig, settings: Mapping[str, Any], modules: Sequence[str], tolerance: float
 ) -> bool:
     """Hold the race of a sweep again, if it had one. Returns whether the same configurations drop out."""
-    try:
-        decision = from_json(tracking.fetch_text(today.tracking, run_id, DECISION, LARGEST_DECISION_MB) or "{}")
-        if not isinstance(decision, dict) or "race" not in decision:
-            return True
-        record = RaceRecord.of(decision["race"])
-    except MalformedError as error:
-        raise TrackingError(f"{run_id}: its {DECISION} cannot be read ({error})") from error
+    if (record := tracking.fetch_race(today.tracking, run_id)) is None:
+        return True
     racers, experiments = [], []
     for run in tracking.fetch_racers(today.tracking, run_id):
         own = {name: value for name, value in settings.items() if has_setting(settings_in(run.config), name)}

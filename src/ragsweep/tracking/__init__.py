@@ -25,14 +25,22 @@ if TYPE_CHECKING:
     from ragsweep.tracking.store_address import how_to_open, own_store, run_address, store_overrides
     from ragsweep.tracking.stored_run import StoredRun
     from ragsweep.tracking.sweep_end import OpenSweep, finish, print_missing_runs, push, push_command
-    from ragsweep.tracking.sweep_runs import fetch, fetch_outcomes, fetch_racers, fetch_run, fetch_text, finished_jobs
+    from ragsweep.tracking.sweep_runs import (
+        fetch,
+        fetch_outcomes,
+        fetch_race,
+        fetch_racers,
+        fetch_run,
+        fetch_text,
+        finished_jobs,
+    )
     from ragsweep.tracking.tracked_job import Job, metrics_of
     from ragsweep.tracking.tracking_store import check_uri
     from ragsweep.tracking.view import print_latest_sweep
 
 __all__ = ["Job", "Journal", "LaterDecision", "ListedTraces", "OpenSweep", "RegisteredRetriever", "StoredRun"]
 __all__ += ["add_decision", "check_uri", "close_all", "close_open", "close_orphans", "earlier_start", "failures"]
-__all__ += ["fetch", "fetch_outcomes", "fetch_racers", "fetch_run", "fetch_spans", "fetch_text", "finish"]
+__all__ += ["fetch", "fetch_outcomes", "fetch_race", "fetch_racers", "fetch_run", "fetch_spans", "fetch_text", "finish"]
 __all__ += ["finished_before", "finished_jobs", "finished_with", "how_to_open", "list_traces", "metrics_of"]
 __all__ += ["move_alias", "open_run", "own_store", "params_of", "print_latest_sweep", "print_missing_runs", "push"]
 __all__ += ["push_command", "record", "register", "registered", "requirements", "run_address", "store_overrides"]

@@ -77,6 +77,9 @@ def check_address(uri: object, setting: str = SETTING) -> None:
     if not _STORE.fullmatch(uri) or not uri.isprintable():
         shown = "something else" if "@" in uri else repr(uri)  # a mistyped address may still have a password in it
         raise RefusedError(f"{setting}: found {shown}, expected {EXPECTED}{instead}")
+    if uri.startswith(SQLITE) and unquote(uri) != uri:
+        remedy = f"MLflow reads it as {unquote(uri)!r}; set {setting} to a file whose path has no such %"
+        raise RefusedError(f"{setting}: found {uri!r}, and {remedy}{instead}")
 
 
 def check_arguments(arguments: Sequence[str]) -> None:

@@ -21,11 +21,12 @@ from ragsweep.core.csv_files import read_numbers, read_per_query
 from ragsweep.core.errors import TrackingError
 from ragsweep.core.json_records import from_record
 from ragsweep.core.parsing import MalformedError, read_text
+from ragsweep.core.terminal import one_line
 from ragsweep.sweeps import Outcome
 from ragsweep.tasks.evaluation_record import read_facts
 from ragsweep.tasks.measurement_files import RESAMPLED
 from ragsweep.tracking.mlflow_names import NOT_COLUMNS, STEPPED
-from ragsweep.tracking.tracked_job import MEASURED, RUN_SCHEMA, SCHEMA, SWEPT
+from ragsweep.tracking.tracked_job import MEASURED, RACE, RUN_SCHEMA, SCHEMA, SWEPT
 
 PER_QUERY, FACTS, RESAMPLED_FILE = "results/per_query.csv", "results/evaluation.json", f"results/{RESAMPLED}"
 LARGEST_SETTINGS_MB = 10  # of a run's configuration or its list of packages
@@ -163,15 +164,22 @@ class StoredRun:
         """Read the whole record, and keep it.
 
         Raises:
-            TrackingError: It is not finished, or cannot be read.
+            TrackingError: It is not finished, was dropped by a race, or cannot be read.
         """
-        if self.status != "FINISHED":
-            raise TrackingError(f"{self.run_id}: this run is {self.status}, not FINISHED")
+        self.check_measured()
         try:
             self.check_schema()
             _ = self.config, self.requirements, self.per_query, self.metrics, self.dataset
         except MalformedError as error:
             raise TrackingError(f"{self.run_id}: its record cannot be read ({error})") from error
+
+    def check_measured(self) -> None:
+        """Raise `TrackingError` unless it is finished and was measured on all queries."""
+        if self.status != "FINISHED":
+            raise TrackingError(f"{self.run_id}: this run is {self.status}, not FINISHED")
+        if RACE in self.tags:
+            remedy = "and has no results over all of them; name one that was left in the race"
+            raise TrackingError(f"{self.run_id}: this run was {one_line(self.tags[RACE])[:80]}, {remedy}")
 
     def check_schema(self) -> None:
         """Raise `MalformedError` unless this version reads the schema of its record."""

@@ -15,14 +15,16 @@ from omegaconf import DictConfig
 
 from ragsweep.core.errors import TrackingError, first_line
 from ragsweep.core.json_records import from_record
-from ragsweep.core.parsing import MalformedError, read_text
+from ragsweep.core.parsing import MalformedError, from_json, read_text
 from ragsweep.sweeps import DecisionSettings, Outcome, Sweep, with_own_columns
+from ragsweep.sweeps.race_record import RaceRecord
 from ragsweep.tracking.journal import Journal, journals_below
 from ragsweep.tracking.mlflow_names import tagged
 from ragsweep.tracking.stored_run import StoredRun, Swept, swept_values
 from ragsweep.tracking.tracked_job import JOINED, NUMBER, PARENT, RACE, Job
 from ragsweep.tracking.tracking_store import UNREACHABLE, existing_store, reading, search
 
+DECISION_FILE, LARGEST_DECISION_MB = "decision.json", 100  # of a sweep
 LONGEST_JOB_NUMBER = 9  # digits of a job's number
 UNREADABLE = (ValueError, TrackingError, *UNREACHABLE)  # what reading damaged results raises
 
@@ -110,6 +112,15 @@ def fetch_racers(tracking: DictConfig, run_id: str) -> list[StoredRun]:
         return racers
 
 
+def fetch_race(tracking: DictConfig, run_id: str) -> RaceRecord | None:
+    """The race of a sweep; None if it had none. Raises `TrackingError` where its decision cannot be read."""
+    try:
+        decision = from_json(fetch_text(tracking, run_id, DECISION_FILE, LARGEST_DECISION_MB) or "{}")
+        return RaceRecord.of(decision["race"]) if isinstance(decision, dict) and "race" in decision else None
+    except MalformedError as error:
+        raise TrackingError(f"{run_id}: its {DECISION_FILE} cannot be read ({error})") from error
+
+
 def fetch_run(tracking: DictConfig, run_id: str) -> StoredRun:
     """A finished run.
 
@@ -156,8 +167,8 @@ def fetch_outcomes(tracking: DictConfig, run_ids: Sequence[str]) -> tuple[list[O
             jobs = runs_of_jobs(client, run_id)
             finished = [job for job in jobs if job.status == "FINISHED"]
             run = StoredRun.of(client, client.get_run(run_id))
-            if not finished and run.status != "FINISHED":
-                raise TrackingError(f"{run_id}: this run is {run.status}, not FINISHED")
+            if not finished:
+                run.check_measured()
             lost |= {job.run_id: job for job in jobs if job not in finished}
             for job in finished or [run]:
                 if job.run_id not in outcomes:
