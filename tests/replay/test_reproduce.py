@@ -125,7 +125,8 @@ def test_a_clone_with_other_threads_that_never_saw_the_run_makes_it_again(applic
 
 def test_a_hostile_record_does_nothing(finished, config, shared_application, tmp_path):
     before_all = len(shared_application.runs())
-    mark, whole = tmp_path / "mark", config.read_text()
+    mark, whole, project = tmp_path / "mark", config.read_text(), tmp_path / "project"
+    project.mkdir()
     good = yaml.safe_load(whole)
     for change in (
         {"retriever": {"_target_": "os.system", "_args_": [f"touch {mark}"]}},
@@ -134,12 +135,12 @@ def test_a_hostile_record_does_nothing(finished, config, shared_application, tmp
         {"dataset": {**good["dataset"], "documents": str(tmp_path)}},
     ):
         config.write_text(yaml.safe_dump(good | change))
-        before = sorted(PROJECT.glob("outputs/*"))
-        process = shared_application.script_here("reproduce", finished.info.run_id, SECRET="hunter2")
+        secret = {"RAGSWEEP_PROJECT": str(project), "SECRET": "hunter2"}
+        process = shared_application.script_here("reproduce", finished.info.run_id, **secret)
         assert process.returncode == 2, process.stdout
         assert "hunter2" not in process.stdout + process.stderr
         assert not mark.exists()
-        assert sorted(PROJECT.glob("outputs/*")) == before
+        assert not (project / "outputs").exists()
         assert len(shared_application.runs()) == before_all
     config.write_text(whole)
 
