@@ -32,7 +32,7 @@ BUDGETS = {
     "app": 1701,
     "mlflow": 167,
     "production": 812,
-    "replay": 1136,
+    "replay": 1137,
     "tracking": 3381,
     "report": 2803,
     "sweeps": 2112,

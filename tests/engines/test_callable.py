@@ -449,7 +449,7 @@ def test_losers_are_asked_few_questions_and_the_others_each_question_once_also_a
     options = [parent.info.run_id, "--stored", "--allow=system", f"store.path={application.home}/store"]
     assert "race: identical: " in succeeded(application.script("reproduce", *options, **project)).stdout
     assert questions_of(application) == asked
-    left_out = f"{parent.info.run_id}: not compared: {len(dropped)} configurations that its race dropped by mrr"
+    left_out = f"{parent.info.run_id}: not compared: {len(dropped)} configurations that dropped out of its race"
     for metric, raced in (("mrr", True), ("recall", False)):  # no race was held by the other one
         compared = application.script_here("compare", parent.info.run_id, f"decision.metric={metric}", **project)
         assert (left_out in succeeded(compared).stderr) is raced  # it is said once

@@ -42,8 +42,8 @@ from ragsweep.tasks.ranking.ranking_task import RankingTask
 from ragsweep.tasks.search import components_within, search_of
 from ragsweep.tracking import RegisteredRetriever
 from ragsweep.tracking.mlflow_names import RUN_ID
+from ragsweep.tracking.sweep_runs import LARGEST_DECISION_MB
 
-LARGEST_DECISION_MB = 100
 LOADER = "ragsweep.production.serving"  # with this module MLflow loads a registered retriever
 LARGEST_RANKING_MB = 1000
 RANKING = "results/ranking.trec"

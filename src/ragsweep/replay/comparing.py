@@ -82,17 +82,18 @@ def compare_runs(
         settings = replace(settings, **{name: kept[name] for name in kept if f"decision.{name}" not in chosen})
     check_decision(settings, list(sweep.metric_info.values()), (), sweep.cutoff)
     check_at(settings, sweep.cutoffs)
-    race = _race(today, asked, outcomes[0].facts.decided_by)
+    race = _race(today, asked)
     decided_as_raced = one_sweep and settings.metric == outcomes[0].facts.decided_by
     return decide(replace(sweep, settings=settings, race=race if decided_as_raced else None))
 
 
-def _race(today: DictConfig, asked: Sequence[str], metric: str) -> RaceRecord | None:
+def _race(today: DictConfig, asked: Sequence[str]) -> RaceRecord | None:
     """The race of the first sweep that had one; says of each how many configurations it has left out."""
     races = {name: race for name in asked if (race := tracking.fetch_race(today.tracking, name))}
     for name, race in races.items():
-        left_out = counted(len(race.dropped), "configuration")
-        say_once(f"{name}: not compared: {left_out} that its race dropped by {metric}, whatever another metric says")
+        if race.dropped:
+            left_out = counted(len(race.dropped), "configuration")
+            say_once(f"{name}: not compared: {left_out} that dropped out of its race; another metric may say otherwise")
     return next(iter(races.values()), None)
 
 
